@@ -65,8 +65,8 @@ test_preset() {
 # What starts threads or worker processes: executables of tests, and the names of these tests.
 threaded=(sptcsim test_api_estimate test_api_simulate test_energy test_engine test_engine_properties test_io
   test_kernel_comparison test_sim_cli_sweep test_sim_run test_sim_sweep)
-threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|BatchTarget|EngineF64|EngineTarget|FileUse|ForEachInWorkers'
-threaded_tests+='|GemmTest|MmaBatch|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|WorkerPool|WorkerProgress)'
+threaded_tests='^(unit|property)\.(Targets/)?(Api(Estimate|Simulate)|EngineTarget|FileUse|ForEachInWorkers'
+threaded_tests+='|GemmTest|PlantedFaults|ReferenceToggles|Resimulation|Simulator|SparseGemm|Sweep|WorkerPool|WorkerProgress)'
 
 # ThreadSanitizer must be there before the interpreter that imports the package.
 tsan_python() {

@@ -75,7 +75,7 @@ class Launch:
     def __init__(self, program, board, dtype, data, clock_mhz):
         data, _, accumulators = data.partition("/")
         variant = run(program, board, dtype, data, clock_mhz)
-        uj = {part: value for part, value in variant["energy_uj"].items() if part != "total"}
+        uj = {part: value for part, value in variant["energy_uj"].items() if part not in ("total", "low", "high")}
         self.rest_w = sum(uj.get(part, 0) for part in STATIC) / variant["time_us"]
         self.joules = {part: value * 1e-6 for part, value in uj.items()
                        if part not in STATIC and not (board.microbenchmark and part in BEYOND_THE_SM)}

@@ -9,7 +9,7 @@ all: the mean of those that are not copies of it. Library facts read off its row
 Beside them stands the best single constant, fitted on the other boards, each of which weighs as much: for gains one gain, for
 times the roofline of the data sheet over one efficiency. Rows are those of configs/evidence and tests/fidelity/data.
 
-    scripts/evidence_distance.py                  # writes distance.json and the table in README.md of configs/evidence
+    scripts/evidence_distance.py                  # writes configs/evidence/distance.json and its table in configs/ACCURACY.md
     scripts/evidence_distance.py --boards a40     # prints a line of the table each, and writes nothing
 """
 import argparse
@@ -28,10 +28,9 @@ CONFIGS = ROOT / "configs"
 EVIDENCE = CONFIGS / "evidence"
 DATA = ROOT / "tests" / "fidelity" / "data"
 CLASSES = ("board", "chip", "generation", "none")
-TABLE = """| board | nearest measured | times, gains | times, left out | fitted | best constant | gains, left out | fitted | best constant |
-|---|---|---:|---:|---:|---:|---:|---:|---:|
+TABLE = """| board | nearest | rows, gains | times: left out, fitted, constant | gains |
+|---|---|---:|---:|---:|
 """
-WORDS = {"chip": "its chip", "generation": "its generation", "none": "none"}
 DESCRIPTION = ("Mean error of simulated gains by how near the measured pairs are: on the board itself, and with each board left out, "
                "on its chip, on its generation, on neither. scripts/evidence_distance.py writes it. null: not known.")
 # Of Vidur's A100, a PCIe board by its rates: conditions of its profiles.
@@ -263,9 +262,9 @@ def figures_of(program, board, rows, sheets, known):
 
 
 def cells_of(figures):
-    """Errors as the table has them; '-' where there is none."""
-    errors = (figures[f"{kind} {how}"] for kind in ("time", "gain") for how in ("out", "fitted", "constant"))
-    return " | ".join("-" if error is None else f"{error:.1f}" for error in errors)
+    """Errors of times and of gains as the table has them; '-' where there is none."""
+    errors = ([figures[f"{kind} {how}"] for how in ("out", "fitted", "constant")] for kind in ("time", "gain"))
+    return " | ".join("-" if None in three else ", ".join(f"{error:.1f}" for error in three) for three in errors)
 
 
 def mean_of(found):
@@ -280,12 +279,12 @@ def line_of(board, near, figures):
     return f"| {board} | {near or '-'} | {figures['rows']}, {figures['gains']} | {cells_of(figures)} |"
 
 
-def write_table(lines):
-    """Into README.md of configs/evidence, between the comments that enclose its table."""
-    page = EVIDENCE / "README.md"
-    before, rest = page.read_text().split("<!-- left-out -->\n")
-    after = rest.split("<!-- /left-out -->")[1]
-    page.write_text(f"{before}<!-- left-out -->\n{TABLE}" + "\n".join(lines) + f"\n<!-- /left-out -->{after}")
+def write_table(page, name, table):
+    """Between the comments `name` of `page`, whose path is relative to the root."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    before, rest = text.split(f"<!-- {name} -->\n")
+    after = rest.split(f"<!-- /{name} -->")[1]
+    (ROOT / page).write_text(f"{before}<!-- {name} -->\n{table}<!-- /{name} -->{after}", encoding="utf-8")
 
 
 def distances(found):
@@ -316,10 +315,11 @@ def main():
             sheets[board] = known[board] | {"peaks": {peak["type"]: peak for peak in peaks}}
         for board in arguments.boards or boards:
             found[board] = figures_of(program, board, rows, sheets, known)
-            lines.append(line_of(board, WORDS[found[board]["near by times"]], found[board]))
+            lines.append(line_of(board, found[board]["near by times"], found[board]))
             print(lines[-1], flush=True)
     if not arguments.boards:
-        write_table([*lines, line_of("mean of boards", "", mean_of(list(found.values())))])
+        lines.append(line_of("mean", "", mean_of(list(found.values()))))
+        write_table("configs/ACCURACY.md", "left-out", TABLE + "\n".join(lines) + "\n")
         by_class = distances(found)
         text = ",\n".join(f"    {json.dumps(name)}: {json.dumps(by_class[name])}" for name in CLASSES)
         text = f'{{\n  "description": {json.dumps(DESCRIPTION)},\n  "distances": {{\n{text}\n  }}\n}}\n'

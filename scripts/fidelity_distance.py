@@ -3,7 +3,7 @@
 """How far the model is from itself, on random launches: closed form and SystemC, cycles that are carried on and all of them.
 
 Draws GPUs in turn and shapes, f16 or s8, dense or 2:4 where the GPU has it, and prints mean, bias, the share beyond 2 % and the
-worst launches. tests/fidelity/README.md has the figures.
+worst launches.
 
     scripts/fidelity_distance.py                          # times of SystemC against --fidelity analytic
     scripts/fidelity_distance.py --against whole          # cycles and times against those of --no-extrapolate

@@ -169,7 +169,7 @@ make_bundle() {
   cp "$root/build/hardware-bundle/hardware_capture" "$to/bin/"
   cp "$root/scripts/hardware_capture.sh" "$to/scripts/"
   cp "$root/LICENSE" "$to/"
-  cp "$root"/tests/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md} "$to/tests/hardware/"
+  cp "$root"/tests/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md,capture.schema.json} "$to/tests/hardware/"
   cp -r "$root/tests/golden/numerics" "$to/tests/golden/"
   commit_of_tree > "$to/commit"
   { tar -C "$stage" -czf "$bundle.part" sptcsim-hardware && mv "$bundle.part" "$bundle"; } ||

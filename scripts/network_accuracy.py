@@ -7,8 +7,8 @@
     scripts/network_accuracy.py FILE.csv --rows out.csv   # each row beside its simulation
     scripts/network_accuracy.py FILE.csv --refit kernel_cycles=0,600,1000,1400   # errors of rows that are held out
 
-FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine, context, gpus and link; lines
-that begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
+FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine, context, gpus, link,
+prefills and steps: avg_ms is then of so many passes and of so many decoding steps of all their sequences; lines that begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
 (TensorRT, FasterTransformer but for INT8), else with all weights 2:4.
 --refit chooses a number of the engine among the values given: on all rows but those of one GPU, and on every other row. Each
 choice is judged by the rows that it has not seen. Gains are those of rows that differ in nothing but the sparsity.
@@ -28,7 +28,7 @@ TRACES = {"bert large": ("bert_large",), "megatron large with sparsity": ("bert_
           "qwen2.5-7b": ("tests/fidelity/data/qwen_2_5_7b_config.json",), "llama-3-8b": ("llama3_8b",),
           "deepseek-r1": ("tests/fidelity/data/deepseek_r1_config.json",)}
 MIXES = ("tensorrt", "fastertransformer")
-DTYPES = {"fp16": "f16", "int8": "all=s8", "bf16": "bf16", "fp8": "e4m3", "w8a16": "w8a16"}
+DTYPES = {"fp16": "f16", "int8": "all=s8", "bf16": "bf16", "fp8": "e4m3", "w8a16": "w8a16", "nvfp4": "nvfp4"}
 
 
 def read_rows(path):
@@ -53,18 +53,27 @@ def simulate(arguments, row, engines):
     return json.loads(done.stdout)["totals"]
 
 
+def decoding_ms(arguments, row, engines):
+    """Of the dense steps behind prefills, each token with half of them in its context."""
+    steps = int(row.get("steps") or 0)
+    if steps == 0:
+        return 0
+    step = {**row, "seq": 1, "context": int(row["seq"]) + steps // 2, "batch": int(row["batch"]) * int(row["prefills"])}
+    return steps * simulate(arguments, step, engines)["dense"]["latency_us"] / 1e3
+
+
 def with_simulation(arguments, rows, engines={}):
     """`engines`: files instead of those of their names."""
     known = {}
     for row in rows:
         row["engine"] = row.get("engine") or arguments.engine
-        key = (row["engine"], row["gpu"], row["model"], row["seq"], row.get("context"), row["batch"], row["precision"])
+        key = (row["engine"], row["gpu"], row["model"], row["seq"], row.get("context"), row["batch"], row["precision"], row.get("steps"))
         if key not in known:
             known[key] = simulate(arguments, row, engines)
         totals = known[key]
         sparse = totals.get("mix" if row["engine"] in MIXES else "sparse") or totals["dense"]
         variant = totals["dense"] if row["sparsity"] == "dense" else sparse
-        row["simulated_ms"] = variant["latency_us"] / 1e3
+        row["simulated_ms"] = int(row.get("prefills") or 1) * variant["latency_us"] / 1e3 + decoding_ms(arguments, row, engines)
         row["error"] = row["simulated_ms"] / float(row["avg_ms"]) - 1
     return rows
 

@@ -3,7 +3,7 @@
 """What each mechanism of the model is worth: errors on measured GEMMs with it and without it.
 
 A mechanism is left out by another number of the architecture, another option or another library. Errors are those of
-`sptcsim validate` on rows that are held out: their (m, k) has an odd CRC-32. configs/CALIBRATION.md has the table.
+`sptcsim validate` on rows that are held out: their (m, k) has an odd CRC-32.
 
     scripts/parameter_effects.py FOLDER                     # every mechanism
     scripts/parameter_effects.py FOLDER clusters power      # those whose name has one of these words

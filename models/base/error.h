@@ -19,7 +19,7 @@ class InternalError : public std::logic_error {
   using std::logic_error::logic_error;
 };
 
-/// Throws InternalError with `what` unless `holds`. For invariants that stay on in release builds.
+/// Throws InternalError with `what` unless `holds`, in release builds too.
 inline void ensure(bool holds, const char* what) {
   if (!holds) {
     throw InternalError(what);

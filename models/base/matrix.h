@@ -13,8 +13,7 @@ template <typename T>
 class Matrix {
  public:
   Matrix() = default;
-  Matrix(std::size_t rows, std::size_t cols, T fill = T{})
-      : rows_(rows), cols_(cols), elements_(rows * cols, fill) {}
+  Matrix(std::size_t rows, std::size_t cols, T fill = T{}) : rows_(rows), cols_(cols), elements_(rows * cols, fill) {}
 
   std::size_t rows() const { return rows_; }
   std::size_t cols() const { return cols_; }
@@ -22,14 +21,10 @@ class Matrix {
   bool empty() const { return elements_.empty(); }
 
   T& operator()(std::size_t row, std::size_t col) { return elements_[row * cols_ + col]; }
-  const T& operator()(std::size_t row, std::size_t col) const {
-    return elements_[row * cols_ + col];
-  }
+  const T& operator()(std::size_t row, std::size_t col) const { return elements_[row * cols_ + col]; }
 
   std::span<T> row(std::size_t index) { return {elements_.data() + index * cols_, cols_}; }
-  std::span<const T> row(std::size_t index) const {
-    return {elements_.data() + index * cols_, cols_};
-  }
+  std::span<const T> row(std::size_t index) const { return {elements_.data() + index * cols_, cols_}; }
 
   T* data() { return elements_.data(); }
   const T* data() const { return elements_.data(); }

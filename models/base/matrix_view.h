@@ -14,7 +14,6 @@ class MatrixView {
  public:
   MatrixView() = default;
   MatrixView(T* data, std::size_t rows, std::size_t cols) : data_(data), rows_(rows), cols_(cols) {}
-  // A matrix is a view of itself.
   MatrixView(Matrix<T>& matrix)  // NOLINT(google-explicit-constructor)
       : MatrixView(matrix.data(), matrix.rows(), matrix.cols()) {}
 

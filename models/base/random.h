@@ -34,9 +34,7 @@ class RandomStream {
   }
 
   /// 64 uniform bits.
-  constexpr std::uint64_t bits(std::uint64_t index) const {
-    return mix_bits(key_ ^ mix_bits(index));
-  }
+  constexpr std::uint64_t bits(std::uint64_t index) const { return mix_bits(key_ ^ mix_bits(index)); }
 
   /// Uniform in [0, bound); bound > 0 and far below 2^32, so the bias of the multiply-shift is
   /// negligible.

@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 
 namespace sptc::base {
@@ -27,6 +28,14 @@ inline std::optional<std::int64_t> checked_multiply(std::int64_t a, std::int64_t
     return std::nullopt;
   }
   return product;
+}
+
+inline double product(std::initializer_list<std::int64_t> factors) {
+  double result = 1;
+  for (const std::int64_t factor : factors) {
+    result *= static_cast<double>(factor);
+  }
+  return result;
 }
 
 /// Smallest integer that is not below numerator/denominator; numerator >= 0, denominator > 0. Never

@@ -29,8 +29,8 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// From 0 to 1: edits as a share of the longer name, less for each of the first four letters that
-/// are the same (Jaro and Winkler's weight), for a name is more often wrong at its end.
+/// An edit distance from 0 to 1: edits as a share of the longer name, less for each of the first
+/// four letters that are the same (Jaro and Winkler's weight).
 double dissimilarity(std::string_view a, std::string_view b) {
   constexpr std::ptrdiff_t kPrefix = 4;
   constexpr double kWeight = 0.1;
@@ -41,8 +41,7 @@ double dissimilarity(std::string_view a, std::string_view b) {
 }
 
 /// At most `count` of `candidates`, nearest first.
-std::vector<std::string_view> nearest_names(std::string_view word,
-                                            std::span<const std::string_view> candidates,
+std::vector<std::string_view> nearest_names(std::string_view word, std::span<const std::string_view> candidates,
                                             std::size_t count) {
   struct Ranked {
     bool begins_otherwise;
@@ -56,16 +55,14 @@ std::vector<std::string_view> nearest_names(std::string_view word,
   for (const std::string_view name : candidates) {
     const std::string lower_name = lower_case(name);
     const bool begins = lower_name.starts_with(lower_word);
-    ranked.push_back(
-        {!begins,
-         begins ? static_cast<double>(lower_name.size())
-                : std::min(dissimilarity(lower_word, lower_name),
-                           dissimilarity(lower_word, lower_name.substr(0, lower_name.find('-')))),
-         name});
+    ranked.push_back({!begins,
+                      begins ? static_cast<double>(lower_name.size())
+                             : std::min(dissimilarity(lower_word, lower_name),
+                                        dissimilarity(lower_word, lower_name.substr(0, lower_name.find('-')))),
+                      name});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& left, const Ranked& right) {
-    return std::pair(left.begins_otherwise, left.distance) <
-           std::pair(right.begins_otherwise, right.distance);
+    return std::pair(left.begins_otherwise, left.distance) < std::pair(right.begins_otherwise, right.distance);
   });
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < std::min(count, ranked.size()); ++i) {
@@ -112,8 +109,7 @@ Character first_character(std::string_view text) {
     code = code << 6U | (static_cast<unsigned char>(c) & 0x3FU);
   }
   const bool is_surrogate = code >= 0xD800 && code <= 0xDFFF;
-  return code < kLeast[bytes - 2] || code > 0x10FFFF || is_surrogate ? Character{}
-                                                                     : Character{bytes, code};
+  return code < kLeast[bytes - 2] || code > 0x10FFFF || is_surrogate ? Character{} : Character{bytes, code};
 }
 
 /// Whether a terminal obeys the character, or it has no width or turns the direction of the text
@@ -121,12 +117,10 @@ Character first_character(std::string_view text) {
 bool is_hidden(unsigned code) {
   constexpr std::pair<unsigned, unsigned> kHidden[] = {
       {0, 0x1F}, {0x7F, 0x9F}, {0x200B, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};
-  return std::any_of(std::begin(kHidden), std::end(kHidden), [&](const auto& range) {
-    return code >= range.first && code <= range.second;
-  });
+  return std::any_of(std::begin(kHidden), std::end(kHidden),
+                     [&](const auto& range) { return code >= range.first && code <= range.second; });
 }
 
-/// `value` in `digits` hexadecimal digits.
 std::string hexadecimal(unsigned value, unsigned digits) {
   std::string text;
   while (digits-- > 0) {
@@ -210,8 +204,7 @@ std::string plain_name(std::string_view name) {
   return plain;
 }
 
-std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
-                         std::string_view meant) {
+std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed, std::string_view meant) {
   // A hostile file may hold a name of megabytes: quote its beginning only.
   constexpr std::size_t kQuoted = 60;
   constexpr std::size_t kMaxListed = 240, kNearest = 3;
@@ -223,8 +216,7 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
   const std::string list = joined(allowed, "");
   const bool short_list = list.size() <= kMaxListed;
   const std::string nearest =
-      meant.empty() ? "nearest valid: " +
-                          joined(nearest_names(quoted, allowed, short_list ? 1 : kNearest), "'")
+      meant.empty() ? "nearest valid: " + joined(nearest_names(quoted, allowed, short_list ? 1 : kNearest), "'")
                     : "that is " + std::string(meant);
   return text + " (" + nearest + "; " +
          (short_list ? "allowed: " + list : std::to_string(allowed.size()) + " are allowed") + ")";

@@ -17,8 +17,8 @@ std::string shortened(std::string_view text, std::size_t max_bytes);
 /// "\x1b", from U+007F on as "\u202e": JSON, which escapes those before itself, stays JSON.
 std::string escaped(std::string_view text);
 
-/// A message that a reader gets to its end, whatever it quotes: it is escaped, lines of more than
-/// 384 bytes are shortened, and of more than 100 lines the rest are counted.
+/// `message` escaped, with lines of more than 384 bytes shortened; lines beyond the hundredth are
+/// counted alone.
 std::string bounded_message(std::string_view message);
 
 /// The shortest candidate that begins with `word`; else the one that differs from it by the fewest
@@ -30,8 +30,7 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 /// "unknown name" message. Of names too many for one sentence it says the nearest three: "'word'
 /// (nearest valid: 'x', 'y', 'z'; 60 are allowed)". `meant`: what `word` is another name of, said
 /// instead of the nearest.
-std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed,
-                         std::string_view meant = {});
+std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed, std::string_view meant = {});
 
 /// Letters of ASCII as small ones.
 std::string lower_case(std::string_view text);

@@ -26,15 +26,9 @@ class Quantity {
     count_ -= other.count_;
     return *this;
   }
-  friend constexpr Quantity operator+(Quantity a, Quantity b) {
-    return Quantity(a.count_ + b.count_);
-  }
-  friend constexpr Quantity operator-(Quantity a, Quantity b) {
-    return Quantity(a.count_ - b.count_);
-  }
-  friend constexpr Quantity operator*(Quantity a, std::int64_t times) {
-    return Quantity(a.count_ * times);
-  }
+  friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.count_ + b.count_); }
+  friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.count_ - b.count_); }
+  friend constexpr Quantity operator*(Quantity a, std::int64_t times) { return Quantity(a.count_ * times); }
   friend constexpr Quantity operator*(std::int64_t times, Quantity a) { return a * times; }
 
  private:

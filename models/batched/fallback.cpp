@@ -17,14 +17,13 @@ SelectionTable::SelectionTable(numerics::DataType type) {
   group = static_cast<std::size_t>(pattern.group);
   for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
     for (std::size_t slot = 0; slot < kept; ++slot) {
-      position[nibble][slot] = static_cast<std::uint8_t>(
-          sparsity::selected_position(nibble, static_cast<int>(slot), pattern));
+      position[nibble][slot] =
+          static_cast<std::uint8_t>(sparsity::selected_position(nibble, static_cast<int>(slot), pattern));
     }
   }
 }
 
-Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin,
-              std::size_t end, Word c) {
+Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin, std::size_t end, Word c) {
   const std::size_t count = end - begin;
   struct Buffers {
     std::vector<Word> row, column, selected;
@@ -35,8 +34,7 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   const std::span<const Word> a(gemm.a.words(row, begin, end, row_buffer.data()), count);
   if (gemm.nibbles == nullptr) {
     column_buffer.resize(count);
-    const std::span<const Word> b(gemm.b_columns.words(column, begin, end, column_buffer.data()),
-                                  count);
+    const std::span<const Word> b(gemm.b_columns.words(column, begin, end, column_buffer.data()), count);
     return mma::dense_dot(a, b, c, *gemm.instruction, *gemm.rules);
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(gemm.instruction->a_type);
@@ -46,8 +44,8 @@ Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::s
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t group = (begin + i) / kept;
     const auto b = [&](int position) {
-      return gemm.b_columns(column, group * static_cast<std::size_t>(pattern.group) +
-                                        static_cast<std::size_t>(position));
+      return gemm.b_columns(column,
+                            group * static_cast<std::size_t>(pattern.group) + static_cast<std::size_t>(position));
     };
     const auto slot = static_cast<int>((begin + i) % kept);
     selected[i] = sparsity::selected_word(b, nibbles[group], slot, pattern);

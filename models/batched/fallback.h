@@ -25,8 +25,8 @@ struct SelectionTable {
 /// Elements [begin, end) of the dot product of row `row` and column `column`, in the plain
 /// arithmetic of dot_step: what the vector kernels leave out. `c` and the result are words of the
 /// output format.
-numerics::Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column,
-                        std::size_t begin, std::size_t end, numerics::Word c);
+numerics::Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin, std::size_t end,
+                        numerics::Word c);
 
 /// Rows [row_begin, row_end) of D likewise.
 void run_plain(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end);

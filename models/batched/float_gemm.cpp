@@ -4,7 +4,6 @@
 #include "models/batched/fallback.h"
 #include "models/batched/half.h"
 #include "models/batched/lowered_operand.h"
-#include "models/batched/rounding_mode.h"
 #include "models/batched/window.h"
 #include "models/numerics/data_type_info.h"
 
@@ -33,7 +32,6 @@ using numerics::Word;
 
 #if HWY_TARGET == HWY_SCALAR
 
-// No vectors: the plain arithmetic.
 void run_rows_of_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {
   const bool half = gemm.rules->output == numerics::DataType::kF16;
   for (std::size_t i = row_begin; i < row_end; ++i) {
@@ -53,7 +51,18 @@ constexpr std::size_t kBlockRows = 512;
 // should serve more of them.
 constexpr std::size_t kSparseBlockRows = 1024;
 
-/// One thread's rows of a GEMM.
+/// The rounding mode of this thread while it lives.
+class RoundingMode {
+ public:
+  explicit RoundingMode(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
+  ~RoundingMode() { std::fesetround(before_); }
+  RoundingMode(const RoundingMode&) = delete;
+  RoundingMode& operator=(const RoundingMode&) = delete;
+
+ private:
+  int before_;
+};
+
 class RowsGemm {
  public:
   RowsGemm(const GemmSlice& gemm, std::size_t rows)
@@ -79,8 +88,7 @@ class RowsGemm {
     const RoundingMode toward_zero(FE_TOWARDZERO);
     for (std::size_t row = row_begin; row < row_end; row += block_rows()) {
       for (std::size_t t = gemm_.depth_begin; t < gemm_.depth_end; t += depth_) {
-        run_block(row, std::min(row + block_rows(), row_end), t,
-                  std::min(t + depth_, gemm_.depth_end));
+        run_block(row, std::min(row + block_rows(), row_end), t, std::min(t + depth_, gemm_.depth_end));
       }
     }
   }
@@ -88,7 +96,6 @@ class RowsGemm {
  private:
   bool is_sparse() const { return gemm_.nibbles != nullptr; }
   bool is_lowered() const { return gemm_.rules->lowered_fp8; }
-  /// What the kernel multiplies.
   const numerics::FloatFormat& decoded_format(numerics::DataType type) const {
     return is_lowered() ? numerics::kF16Format : *numerics::info(type).format;
   }
@@ -110,13 +117,11 @@ class RowsGemm {
       prefetch_elements(gemm_.a, i + kPrefetchRows, begin, end);
       pack_row_of_a(i, logical_begin, rows_[i - row]);
     }
-    const std::size_t padded =
-        is_sparse() ? logical_end - logical_begin : constants_.steps * constants_.step;
+    const std::size_t padded = is_sparse() ? logical_end - logical_begin : constants_.steps * constants_.step;
     for (std::size_t column = 0; column < gemm_.b_columns.rows(); column += kPanelColumns) {
-      pack_panel<kPanelColumns>(gemm_.b_columns, column, logical_begin, logical_end, padded,
-                                b_format_, is_lowered() ? &lowered_b_ : nullptr,
-                                is_sparse() ? LoweredOrder::kOfMemory : LoweredOrder::kOfSteps,
-                                *panel_);
+      pack_panel<kPanelColumns>(gemm_.b_columns, column, logical_begin, logical_end, padded, b_format_,
+                                is_lowered() ? &lowered_b_ : nullptr,
+                                is_sparse() ? LoweredOrder::kOfMemory : LoweredOrder::kOfSteps, *panel_);
       for (std::size_t i = row; i < row_end; i += kRowsAtOnce) {
         prefetch_state(i + kRowsAtOnce, row_end, column);
         run_rows(i, std::min(kRowsAtOnce, row_end - i), &rows_[i - row], column);
@@ -128,11 +133,10 @@ class RowsGemm {
     const std::size_t depth = constants_.steps * constants_.step;
     const LoweredOperand* lowered = is_lowered() ? &lowered_a_ : nullptr;
     Word buffer[kBlockDepth];
-    pack_row(gemm_.a.words(row, begin_, end_, buffer), end_ - begin_, depth, a_format_, lowered,
-             packed);
+    pack_row(gemm_.a.words(row, begin_, end_, buffer), end_ - begin_, depth, a_format_, lowered, packed);
     if (is_sparse()) {
-      pack_offsets(gemm_.nibbles->row(row).data(), begin_, end_, depth, selection_, logical_begin,
-                   kPanelColumns, lowered, packed);
+      pack_offsets(gemm_.nibbles->row(row).data(), begin_, end_, depth, selection_, logical_begin, kPanelColumns,
+                   lowered, packed);
     }
     packed.wide = static_cast<float>(2 * constants_.step) > narrow_sum_ &&
                   largest_step_sum(packed, depth, constants_.step) >= narrow_sum_;
@@ -209,8 +213,8 @@ class RowsGemm {
     return !hn::AllTrue(du, any == hn::Zero(du));
   }
 
-  HWY_NOINLINE void redo_unsafe_lanes(std::size_t row, std::size_t column, std::size_t columns,
-                                      bool row_has_nan, std::size_t r, std::uint32_t* state) {
+  HWY_NOINLINE void redo_unsafe_lanes(std::size_t row, std::size_t column, std::size_t columns, bool row_has_nan,
+                                      std::size_t r, std::uint32_t* state) {
     std::uint32_t* unsafe = unsafe_[r];
     const UintTag du;
     auto any = hn::Zero(du);
@@ -231,10 +235,9 @@ class RowsGemm {
       if (unsafe[j] != 0) {
         // A NaN among the factors of a step, or in its accumulator, is the result from there on. Of
         // a column that meets a sparse row it is not known whether the NaN is selected.
-        const bool nan = row_has_nan || (!is_sparse() && panel_->has_nan[j]) ||
-                         (before_[r][j] & 0x7FFFFFFFU) > 0x7F800000U;
-        state[j] = nan ? numerics::canonical_nan(numerics::kF32Format)
-                       : slow_state(row, column + j, before_[r][j]);
+        const bool nan =
+            row_has_nan || (!is_sparse() && panel_->has_nan[j]) || (before_[r][j] & 0x7FFFFFFFU) > 0x7F800000U;
+        state[j] = nan ? numerics::canonical_nan(numerics::kF32Format) : slow_state(row, column + j, before_[r][j]);
       }
     }
   }
@@ -248,14 +251,12 @@ class RowsGemm {
 
   /// Every instruction of the block by itself, from zero, then all additions of the accumulator:
   /// changing the rounding mode takes time.
-  void run_lowered(std::size_t count, const PackedRow* packed, std::uint32_t* const* state,
-                   bool wide) {
+  void run_lowered(std::size_t count, const PackedRow* packed, std::uint32_t* const* state, bool wide) {
     constexpr std::size_t kStepsOfInstruction = 2;
     const std::size_t steps = constants_.steps;
     std::fill(result_of_steps_.begin(), result_of_steps_.end(), 0U);
     const auto result = [&](std::size_t first_step, std::size_t r) {
-      return result_of_steps_.data() +
-             (first_step / kStepsOfInstruction * kRowsAtOnce + r) * kPanelColumns;
+      return result_of_steps_.data() + (first_step / kStepsOfInstruction * kRowsAtOnce + r) * kPanelColumns;
     };
     constants_.steps = kStepsOfInstruction;
     for (std::size_t first = 0; first < steps; first += kStepsOfInstruction) {
@@ -271,15 +272,13 @@ class RowsGemm {
     const RoundingMode nearest(FE_TONEAREST);
     for (std::size_t first = 0; first < steps; first += kStepsOfInstruction) {
       for (std::size_t r = 0; r < count; ++r) {
-        output_ == Output::kHalf
-            ? add_to_nearest<Output::kHalf>(result(first, r), kPanelColumns, state[r])
-            : add_to_nearest<Output::kFloat>(result(first, r), kPanelColumns, state[r]);
+        output_ == Output::kHalf ? add_to_nearest<Output::kHalf>(result(first, r), kPanelColumns, state[r])
+                                 : add_to_nearest<Output::kFloat>(result(first, r), kPanelColumns, state[r]);
       }
     }
   }
 
-  void run_kernel(std::size_t count, const PackedRow* packed, std::uint32_t* const* state,
-                  bool wide) {
+  void run_kernel(std::size_t count, const PackedRow* packed, std::uint32_t* const* state, bool wide) {
     if (wide) {
       run_kernel_of<true>(count, packed, state);
     } else {
@@ -356,25 +355,23 @@ bool has_float_kernel(const mma::MmaInstruction& instruction, const mma::StepRul
   const auto& a = numerics::info(instruction.a_type).format;
   const auto& b = numerics::info(instruction.b_type).format;
   const bool fp8 = numerics::is_fp8(instruction.a_type) && numerics::is_fp8(instruction.b_type);
-  if (!a || !b || instruction.scales || (rules.lowered_fp8 && !fp8) ||
-      instruction.c_type() != rules.output || rules.zero_rule != mma::ZeroRule::kIgnore ||
-      a->mantissa_bits + b->mantissa_bits > 22 || a->exponent_bits > 8 || b->exponent_bits > 8) {
+  if (!a || !b || instruction.scales || (rules.lowered_fp8 && !fp8) || instruction.c_type() != rules.output ||
+      rules.zero_rule != mma::ZeroRule::kIgnore || a->mantissa_bits + b->mantissa_bits > 22 || a->exponent_bits > 8 ||
+      b->exponent_bits > 8) {
     return false;
   }
   const bool toward_zero = rules.rounding == mma::OutputRounding::kTowardZero;
   const bool is_float = rules.output == DataType::kF32 && toward_zero;
-  const bool is_half =
-      rules.output == DataType::kF16 && !toward_zero && rules.cleared_output_bits == 0;
+  const bool is_half = rules.output == DataType::kF16 && !toward_zero && rules.cleared_output_bits == 0;
   const int step = rules.products_per_step;
   // Half a step and the accumulator fit 32 bits with these bounds, see StepConstants.
   const int half_step = (step + 1) / 2;
   const double half_sum = 4.0 * half_step * ((2.0 - std::ldexp(1.0, -a->mantissa_bits)) / 2) *
                               ((2.0 - std::ldexp(1.0, -b->mantissa_bits)) / 2) +
                           2.0;
-  return (is_float || is_half) && step >= 2 && step <= 32 &&
-         std::has_single_bit(static_cast<unsigned>(step)) && rules.fraction_bits >= 11 &&
-         rules.fraction_bits <= kMaxFractionBits && rules.exponent_floor.value_or(-127) < 100 &&
-         std::ldexp(half_sum, rules.fraction_bits) < std::ldexp(1.0, 31);
+  return (is_float || is_half) && step >= 2 && step <= 32 && std::has_single_bit(static_cast<unsigned>(step)) &&
+         rules.fraction_bits >= 11 && rules.fraction_bits <= kMaxFractionBits &&
+         rules.exponent_floor.value_or(-127) < 100 && std::ldexp(half_sum, rules.fraction_bits) < std::ldexp(1.0, 31);
 }
 
 void run_float_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {

@@ -33,35 +33,30 @@ std::string size_of(std::size_t rows, std::size_t cols) {
 Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperands& operands,
                         const EngineOptions& options) {
   if (instruction.sparse ? operands.compressed_a == nullptr : !operands.a) {
-    throw base::InputError(
-        std::string("GEMM operand A is missing: ") + instruction.ptx_name() +
-        (instruction.sparse ? " takes a compressed matrix" : " takes a dense matrix"));
+    throw base::InputError(std::string("GEMM operand A is missing: ") + instruction.ptx_name() +
+                           (instruction.sparse ? " takes a compressed matrix" : " takes a dense matrix"));
   }
   if (!operands.b_columns) {
     throw base::InputError("GEMM operand B is missing");
   }
   if (options.threads < 1 || options.split_k < 1) {
-    throw base::InputError("GEMM options: threads " + std::to_string(options.threads) +
-                           " and split_k " + std::to_string(options.split_k) +
-                           " must be at least 1");
+    throw base::InputError("GEMM options: threads " + std::to_string(options.threads) + " and split_k " +
+                           std::to_string(options.split_k) + " must be at least 1");
   }
   Extents extents;
   std::size_t k = 0;
   if (instruction.sparse) {
     const sparsity::CompressedMatrix& a = *operands.compressed_a;
     if (a.type != instruction.a_type) {
-      throw base::InputError(
-          "GEMM operand A is compressed as " + std::string(numerics::name(a.type)) + ", but " +
-          instruction.ptx_name() + " takes " + std::string(numerics::name(instruction.a_type)));
+      throw base::InputError("GEMM operand A is compressed as " + std::string(numerics::name(a.type)) + ", but " +
+                             instruction.ptx_name() + " takes " + std::string(numerics::name(instruction.a_type)));
     }
     const sparsity::Pattern pattern = sparsity::hardware_pattern(a.type);
     const auto groups = a.nibbles.cols();
-    if (a.nibbles.rows() != a.rows() ||
-        a.compressed_k() != groups * static_cast<std::size_t>(pattern.kept) ||
+    if (a.nibbles.rows() != a.rows() || a.compressed_k() != groups * static_cast<std::size_t>(pattern.kept) ||
         a.logical_k != groups * static_cast<std::size_t>(pattern.group)) {
-      throw base::InputError("GEMM operand A: values " + size_of(a.rows(), a.compressed_k()) +
-                             " and metadata " + size_of(a.nibbles.rows(), groups) +
-                             " do not belong together");
+      throw base::InputError("GEMM operand A: values " + size_of(a.rows(), a.compressed_k()) + " and metadata " +
+                             size_of(a.nibbles.rows(), groups) + " do not belong together");
     }
     extents = {a.rows(), 0, a.compressed_k()};
     k = a.logical_k;
@@ -71,13 +66,12 @@ Extents checked_extents(const mma::MmaInstruction& instruction, const GemmOperan
   }
   extents.n = operands.b_columns.rows();
   if (operands.b_columns.cols() != k) {
-    throw base::InputError("GEMM operand B holds columns of " +
-                           std::to_string(operands.b_columns.cols()) +
+    throw base::InputError("GEMM operand B holds columns of " + std::to_string(operands.b_columns.cols()) +
                            " elements, but A has k = " + std::to_string(k));
   }
   if (operands.c && (operands.c.rows() != extents.m || operands.c.cols() != extents.n)) {
-    throw base::InputError("GEMM operand C is " + size_of(operands.c.rows(), operands.c.cols()) +
-                           ", but D is " + size_of(extents.m, extents.n));
+    throw base::InputError("GEMM operand C is " + size_of(operands.c.rows(), operands.c.cols()) + ", but D is " +
+                           size_of(extents.m, extents.n));
   }
   return extents;
 }
@@ -90,8 +84,8 @@ void run_slice(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end
     run_integer_gemm(gemm, row_begin, row_end);
     return;
   }
-  const bool mixes_words = gemm.nibbles != nullptr && instruction.a_type == DataType::kTf32 &&
-                           has_invalid_nibble(gemm, row_begin, row_end);
+  const bool mixes_words =
+      gemm.nibbles != nullptr && instruction.a_type == DataType::kTf32 && has_invalid_nibble(gemm, row_begin, row_end);
   if (!has_float_kernel(instruction, rules) || mixes_words) {
     run_plain(gemm, row_begin, row_end);
     return;
@@ -119,9 +113,8 @@ Word add_accumulators(Word a, Word b, DataType type) {
 
 /// Rows of a GEMM, all slices of K, into `d`. `partial`: room for the accumulators of a later
 /// slice.
-void run_rows(GemmSlice slice, std::size_t slice_depth, const numerics::OperandView& c,
-              base::MatrixView<Word> d, base::MatrixView<Word> partial, std::size_t row_begin,
-              std::size_t row_end) {
+void run_rows(GemmSlice slice, std::size_t slice_depth, const numerics::OperandView& c, base::MatrixView<Word> d,
+              base::MatrixView<Word> partial, std::size_t row_begin, std::size_t row_end) {
   const std::size_t depth = slice.a.cols();
   const std::span<Word> sums = d.rows_between(row_begin, row_end);
   if (c) {
@@ -159,8 +152,8 @@ base::Matrix<Word> gemm(const mma::MmaInstruction& instruction, const mma::StepR
   return result;
 }
 
-void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
-          const GemmOperands& operands, const EngineOptions& options, base::MatrixView<Word> d) {
+void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules, const GemmOperands& operands,
+          const EngineOptions& options, base::MatrixView<Word> d) {
   const Extents extents = checked_extents(instruction, operands, options);
   base::ensure(d.rows() == extents.m && d.cols() == extents.n, "GEMM: D has other extents");
 
@@ -174,8 +167,7 @@ void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
   const auto instruction_depth = static_cast<std::size_t>(instruction.compressed_k());
   const std::size_t instructions = (extents.depth + instruction_depth - 1) / instruction_depth;
   const auto slices = static_cast<std::size_t>(options.split_k);
-  const std::size_t slice_depth =
-      std::max<std::size_t>((instructions + slices - 1) / slices, 1) * instruction_depth;
+  const std::size_t slice_depth = std::max<std::size_t>((instructions + slices - 1) / slices, 1) * instruction_depth;
   base::Matrix<Word> partial;
   if (slice_depth < extents.depth) {
     partial = base::Matrix<Word>(extents.m, extents.n);
@@ -183,6 +175,29 @@ void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
   for_row_ranges(extents.m, options.threads, [&](std::size_t begin, std::size_t end) {
     run_rows(slice, slice_depth, operands.c, d, partial, begin, end);
   });
+}
+
+base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a, const base::Matrix<std::uint64_t>& b_columns,
+                                     const base::Matrix<std::uint64_t>* c, int threads) {
+  if (a.cols() != b_columns.cols()) {
+    throw base::InputError("GEMM operand B holds columns of " + std::to_string(b_columns.cols()) +
+                           " elements, but A has k = " + std::to_string(a.cols()));
+  }
+  if (threads < 1) {
+    throw base::InputError("GEMM options: threads " + std::to_string(threads) + " must be at least 1");
+  }
+  if (c != nullptr && (c->rows() != a.rows() || c->cols() != b_columns.rows())) {
+    throw base::InputError("GEMM operand C does not have the extents of D");
+  }
+  base::Matrix<std::uint64_t> d(a.rows(), b_columns.rows());
+  for_row_ranges(a.rows(), threads, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t j = 0; j < d.cols(); ++j) {
+        d(i, j) = mma::f64_dot(a.row(i), b_columns.row(j), c != nullptr ? (*c)(i, j) : 0);
+      }
+    }
+  });
+  return d;
 }
 
 }  // namespace sptc::batched

@@ -37,20 +37,17 @@ struct EngineOptions {
 /// thread, with split-K one [m, n] matrix more.
 ///
 /// Throws InputError where extents, types or options do not fit together.
-base::Matrix<numerics::Word> gemm(const mma::MmaInstruction& instruction,
-                                  const mma::StepRules& rules, const GemmOperands& operands,
-                                  const EngineOptions& options = {});
+base::Matrix<numerics::Word> gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+                                  const GemmOperands& operands, const EngineOptions& options = {});
 
 /// The same into `d` [m, n], whatever it holds before.
-void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules,
-          const GemmOperands& operands, const EngineOptions& options,
-          base::MatrixView<numerics::Word> d);
+void gemm(const mma::MmaInstruction& instruction, const mma::StepRules& rules, const GemmOperands& operands,
+          const EngineOptions& options, base::MatrixView<numerics::Word> d);
 
 /// D[m,n] = A[m,k] B[k,n] + C[m,n] in binary64 bits, every element a chain of fused multiply-adds
 /// in increasing k: bit-identical to mma::f64_dot, NaN included. `b_columns` is [n, k];
 /// `c` may be null (+0). Throws InputError where extents do not fit together or threads < 1.
-base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a,
-                                     const base::Matrix<std::uint64_t>& b_columns,
+base::Matrix<std::uint64_t> gemm_f64(const base::Matrix<std::uint64_t>& a, const base::Matrix<std::uint64_t>& b_columns,
                                      const base::Matrix<std::uint64_t>* c, int threads = 1);
 
 }  // namespace sptc::batched

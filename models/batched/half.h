@@ -18,9 +18,9 @@ inline std::uint32_t widen_half(std::uint32_t word) {
   }
   if (magnitude < 0x400U) {
     const int shift = std::countl_zero(magnitude | 1U) - 21;  // to the leading bit of f16
-    return magnitude == 0 ? sign
-                          : sign | ((113U - static_cast<std::uint32_t>(shift)) << 23 |
-                                    (magnitude << shift & 0x3FFU) << 13);
+    return magnitude == 0
+               ? sign
+               : sign | ((113U - static_cast<std::uint32_t>(shift)) << 23 | (magnitude << shift & 0x3FFU) << 13);
   }
   return sign | ((magnitude << 13) + (112U << 23));
 }
@@ -36,8 +36,7 @@ inline std::uint32_t narrow_half(std::uint32_t word) {
   const std::uint32_t field = magnitude >> 23;
   // Bits below the last place of f16; a float this far below 2^-24 rounds to zero.
   const std::uint32_t dropped = field >= 113 ? 13 : std::min(126U - field, 31U);
-  std::uint32_t significand =
-      field >= 113 ? magnitude - (112U << 23) : (magnitude & 0x7FFFFFU) | 0x800000U;
+  std::uint32_t significand = field >= 113 ? magnitude - (112U << 23) : (magnitude & 0x7FFFFFU) | 0x800000U;
   if (field == 0) {
     return sign;
   }

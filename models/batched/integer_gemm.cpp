@@ -75,8 +75,7 @@ struct ByteDecoding {
       : shift(32 - numerics::storage_bits(type)), is_signed(numerics::info(type).is_signed) {}
   std::int32_t operator()(Word word) const {
     const std::uint32_t up = static_cast<std::uint32_t>(word) << shift;
-    return is_signed ? static_cast<std::int32_t>(up) >> shift
-                     : static_cast<std::int32_t>(up >> shift);
+    return is_signed ? static_cast<std::int32_t>(up) >> shift : static_cast<std::int32_t>(up >> shift);
   }
   // The same in two steps, for vectors: ((word & mask) ^ sign) - sign.
   std::uint32_t mask() const { return ~0U >> shift; }
@@ -89,8 +88,8 @@ struct ByteDecoding {
 /// `count` elements plus `offset` as bytes or 16-bit integers, side by side, and the offset alone
 /// up to `padded`. Returns the sum of what was written.
 template <typename Narrow>
-HWY_INLINE std::int32_t pack_run(const Word* words, std::size_t count, std::size_t padded,
-                                 const ByteDecoding& decode, std::int32_t offset, Narrow* packed) {
+HWY_INLINE std::int32_t pack_run(const Word* words, std::size_t count, std::size_t padded, const ByteDecoding& decode,
+                                 std::int32_t offset, Narrow* packed) {
   const IntTag di;
   const hn::RebindToUnsigned<IntTag> du;
   const hn::Rebind<Narrow, IntTag> narrow;
@@ -118,9 +117,8 @@ HWY_INLINE std::int32_t pack_run(const Word* words, std::size_t count, std::size
 }
 
 /// kRows rows of A against a panel: `a` [group][row], `b` [group][column], `sums` [row][column].
-HWY_NOINLINE void multiply_block(const std::int32_t* HWY_RESTRICT a,
-                                 const std::int32_t* HWY_RESTRICT b, std::size_t groups,
-                                 std::int32_t* HWY_RESTRICT sums) {
+HWY_NOINLINE void multiply_block(const std::int32_t* HWY_RESTRICT a, const std::int32_t* HWY_RESTRICT b,
+                                 std::size_t groups, std::int32_t* HWY_RESTRICT sums) {
   const IntTag di;
   IntVector sum[kRows][kVectors];
   for (auto& row : sum) {
@@ -169,8 +167,7 @@ class IntegerRows {
     const std::size_t logical_end = gemm_.depth_end / kept * group;
     for (std::size_t row = row_begin; row < row_end; row += kBlockRows) {
       for (std::size_t k = logical_begin; k < logical_end; k += kBlockDepth) {
-        run_block(row, std::min(row + kBlockRows, row_end), k,
-                  std::min(k + kBlockDepth, logical_end));
+        run_block(row, std::min(row + kBlockRows, row_end), k, std::min(k + kBlockDepth, logical_end));
       }
     }
   }
@@ -197,8 +194,7 @@ class IntegerRows {
 
   /// Elements of a row of A at logical k in [begin, end): where A is sparse, spread out in
   /// `expanded`.
-  const Word* logical_row(std::size_t row, std::size_t begin, std::size_t end,
-                          Word* expanded) const {
+  const Word* logical_row(std::size_t row, std::size_t begin, std::size_t end, Word* expanded) const {
     if (gemm_.nibbles == nullptr) {
       return gemm_.a.words(row, begin, end, expanded);
     }
@@ -215,26 +211,22 @@ class IntegerRows {
   }
 
   /// The lanes of a run, `groups` of them, to every `stride`-th lane of `to`. Returns its sum.
-  std::int32_t pack_groups(const Word* words, std::size_t count, std::size_t groups,
-                           const ByteDecoding& decode, std::int32_t offset, std::int32_t* to,
-                           std::size_t stride) {
-    const std::int32_t sum =
-        pack_run(words, count, groups * kGroup, decode, offset, reinterpret_cast<Narrow*>(run_));
+  std::int32_t pack_groups(const Word* words, std::size_t count, std::size_t groups, const ByteDecoding& decode,
+                           std::int32_t offset, std::int32_t* to, std::size_t stride) {
+    const std::int32_t sum = pack_run(words, count, groups * kGroup, decode, offset, reinterpret_cast<Narrow*>(run_));
     for (std::size_t g = 0; g < groups; ++g) {
       to[g * stride] = run_[g];
     }
     return sum;
   }
 
-  void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end,
-                 std::size_t groups) {
+  void pack_rows(std::size_t row, std::size_t row_end, std::size_t begin, std::size_t end, std::size_t groups) {
     Word expanded[kBlockDepth];
     for (std::size_t i = row; i < row + (row_end - row + kRows - 1) / kRows * kRows; ++i) {
       const bool inside = i < row_end;
       const Word* words = inside ? logical_row(i, begin, end, expanded) : nullptr;
-      row_sums_[i - row] =
-          pack_groups(words, inside ? end - begin : 0, groups, a_value_, a_offset_,
-                      &rows_[(i - row) / kRows * kRows * groups + (i - row) % kRows], kRows);
+      row_sums_[i - row] = pack_groups(words, inside ? end - begin : 0, groups, a_value_, a_offset_,
+                                       &rows_[(i - row) / kRows * kRows * groups + (i - row) % kRows], kRows);
     }
   }
 
@@ -243,13 +235,12 @@ class IntegerRows {
     for (std::size_t j = 0; j < kColumns; ++j) {
       const bool inside = column + j < gemm_.b_columns.rows();
       const Word* words = inside ? gemm_.b_columns.words(column + j, begin, end, buffer) : nullptr;
-      column_sums_[j] = pack_groups(words, inside ? end - begin : 0, groups, b_value_, -b_offset_,
-                                    panel() + j, kColumns);
+      column_sums_[j] =
+          pack_groups(words, inside ? end - begin : 0, groups, b_value_, -b_offset_, panel() + j, kColumns);
     }
   }
 
-  void add_sums(std::size_t row, std::size_t count, std::size_t first_row, std::size_t column,
-                std::size_t groups) {
+  void add_sums(std::size_t row, std::size_t count, std::size_t first_row, std::size_t column, std::size_t groups) {
     const std::size_t columns = std::min(kColumns, gemm_.state.cols() - column);
     const auto depth = static_cast<std::uint32_t>(groups * kGroup);
     const auto a_offset = static_cast<std::uint32_t>(a_offset_);
@@ -257,11 +248,10 @@ class IntegerRows {
     for (std::size_t r = 0; r < count; ++r) {
       Word* state = gemm_.state.row(row + r).data() + column;
       const std::uint32_t of_row =
-          b_offset * static_cast<std::uint32_t>(row_sums_[row + r - first_row]) -
-          depth * a_offset * b_offset;
+          b_offset * static_cast<std::uint32_t>(row_sums_[row + r - first_row]) - depth * a_offset * b_offset;
       for (std::size_t j = 0; j < columns; ++j) {
-        state[j] += static_cast<std::uint32_t>(sums_[r][j]) + of_row -
-                    a_offset * static_cast<std::uint32_t>(column_sums_[j]);
+        state[j] +=
+            static_cast<std::uint32_t>(sums_[r][j]) + of_row - a_offset * static_cast<std::uint32_t>(column_sums_[j]);
       }
     }
   }
@@ -320,14 +310,14 @@ class SparseByteRows {
     OctetTable table;
     alignas(64) std::int32_t rows[kOctets * kPanelRows];      // [octet][row], four bytes in k
     alignas(64) std::int32_t selected[kOctets * kPanelRows];  // likewise, where they find B's
-    std::uint64_t columns[kBlockColumns * kOctets];  // [column / kPanelColumns][octet][column]
+    std::uint64_t columns[kBlockColumns * kOctets];           // [column / kPanelColumns][octet][column]
     std::int32_t row_sums[kPanelRows];
     alignas(64) std::int32_t sums[kLineColumns * kPanelRows];  // [column][row]
     alignas(64) std::uint8_t run[kOctets * kOctet];            // a row or column
   };
 
-  void run_block(std::size_t row_begin, std::size_t row_end, std::size_t column,
-                 std::size_t column_end, std::size_t begin, std::size_t end) {
+  void run_block(std::size_t row_begin, std::size_t row_end, std::size_t column, std::size_t column_end,
+                 std::size_t begin, std::size_t end) {
     const std::size_t octets = (end - begin + kKeptOfOctet - 1) / kKeptOfOctet;
     pack_columns(column, column_end, begin, end, octets);
     const auto multiply = a_value_.is_signed ? multiply_octets<kRowVectors, kPanelColumns, true>
@@ -341,16 +331,15 @@ class SparseByteRows {
           __builtin_prefetch(gemm_.state.row(row + i).data() + line, 1);
         }
         for (std::size_t j = 0; j < columns; j += kPanelColumns) {
-          multiply(work_->rows, work_->selected, work_->columns + (line + j - column) * octets,
-                   octets, work_->sums + j * kPanelRows);
+          multiply(work_->rows, work_->selected, work_->columns + (line + j - column) * octets, octets,
+                   work_->sums + j * kPanelRows);
         }
         add_sums(row, rows, line, columns);
       }
     }
   }
 
-  void pack_rows(std::size_t row, std::size_t rows, std::size_t begin, std::size_t end,
-                 std::size_t octets) {
+  void pack_rows(std::size_t row, std::size_t rows, std::size_t begin, std::size_t end, std::size_t octets) {
     if (rows < kPanelRows) {
       std::fill_n(work_->rows, octets * kPanelRows, 0);
       std::fill_n(work_->selected, octets * kPanelRows, 0);
@@ -358,21 +347,20 @@ class SparseByteRows {
     Word buffer[kDepth];
     for (std::size_t i = 0; i < rows; ++i) {
       prefetch_elements(gemm_.a, row + i + kPrefetchRows, begin, end);
-      work_->row_sums[i] = pack_run(gemm_.a.words(row + i, begin, end, buffer), end - begin,
-                                    octets * kKeptOfOctet, a_value_, 0, work_->run);
+      work_->row_sums[i] = pack_run(gemm_.a.words(row + i, begin, end, buffer), end - begin, octets * kKeptOfOctet,
+                                    a_value_, 0, work_->run);
       for (std::size_t o = 0; o < octets; ++o) {
         std::memcpy(&work_->rows[o * kPanelRows + i], work_->run + o * kKeptOfOctet, kKeptOfOctet);
       }
-      select_of_octets<kPanelRows>(gemm_.nibbles->row(row + i), begin / kKeptOfOctet, octets,
-                                   selection_.kept, work_->table, work_->selected + i);
+      select_of_octets<kPanelRows>(gemm_.nibbles->row(row + i), begin / kKeptOfOctet, octets, selection_.kept,
+                                   work_->table, work_->selected + i);
     }
   }
 
   void pack_columns(std::size_t column, std::size_t column_end, std::size_t begin, std::size_t end,
                     std::size_t octets) {
     const std::size_t first = begin / kKeptOfOctet * kOctet;
-    const std::size_t count =
-        std::min(end / selection_.kept * selection_.group, gemm_.b_columns.cols()) - first;
+    const std::size_t count = std::min(end / selection_.kept * selection_.group, gemm_.b_columns.cols()) - first;
     const std::size_t last = (column_end - column) / kPanelColumns * kPanelColumns * octets;
     if ((column_end - column) % kPanelColumns != 0) {
       std::fill_n(work_->columns + last, kPanelColumns * octets, 0);
@@ -380,12 +368,11 @@ class SparseByteRows {
     Word buffer[kOctets * kOctet];
     for (std::size_t j = column; j < column_end; ++j) {
       prefetch_elements(gemm_.b_columns, j + kPrefetchRows, first, first + count);
-      pack_run(gemm_.b_columns.words(j, first, first + count, buffer), count, octets * kOctet,
-               b_value_, b_offset_, work_->run);
+      pack_run(gemm_.b_columns.words(j, first, first + count, buffer), count, octets * kOctet, b_value_, b_offset_,
+               work_->run);
       std::uint64_t* panel = work_->columns + (j - column) / kPanelColumns * kPanelColumns * octets;
       for (std::size_t o = 0; o < octets; ++o) {
-        std::memcpy(&panel[o * kPanelColumns + (j - column) % kPanelColumns],
-                    work_->run + o * kOctet, kOctet);
+        std::memcpy(&panel[o * kPanelColumns + (j - column) % kPanelColumns], work_->run + o * kOctet, kOctet);
       }
     }
   }
@@ -399,14 +386,13 @@ class SparseByteRows {
         IntVector quarters[4];
         transpose_four<kPanelRows>(sums + 4 * four * kPanelRows, quarters);
         for (std::size_t i = 0; i < 4; ++i) {
-          hn::Store(hn::BitCast(hn::RebindToUnsigned<IntTag>(), quarters[i]),
-                    hn::RebindToUnsigned<IntTag>(), transposed[four][i]);
+          hn::Store(hn::BitCast(hn::RebindToUnsigned<IntTag>(), quarters[i]), hn::RebindToUnsigned<IntTag>(),
+                    transposed[four][i]);
         }
       }
       for (std::size_t i = v * kLanes; i < std::min(rows, (v + 1) * kLanes); ++i) {
         Word* state = gemm_.state.row(row + i).data() + column;
-        const auto offset =
-            static_cast<std::uint32_t>(b_offset_) * static_cast<std::uint32_t>(work_->row_sums[i]);
+        const auto offset = static_cast<std::uint32_t>(b_offset_) * static_cast<std::uint32_t>(work_->row_sums[i]);
         const std::size_t block = i % kLanes / 4 * 4;
         std::size_t j = 0;
         for (; j + 4 <= columns; j += 4) {
@@ -456,11 +442,10 @@ HWY_EXPORT(run_integer_rows);
 
 bool has_integer_kernel(const mma::MmaInstruction& instruction, const mma::StepRules& rules) {
   const auto is_byte = [](numerics::DataType type) {
-    return !numerics::info(type).is_float() && numerics::storage_bits(type) <= 8 &&
-           numerics::storage_bits(type) >= 4;
+    return !numerics::info(type).is_float() && numerics::storage_bits(type) <= 8 && numerics::storage_bits(type) >= 4;
   };
-  return rules.is_integer() && !instruction.satfinite && !instruction.bit_operation &&
-         is_byte(instruction.a_type) && is_byte(instruction.b_type);
+  return rules.is_integer() && !instruction.satfinite && !instruction.bit_operation && is_byte(instruction.a_type) &&
+         is_byte(instruction.b_type);
 }
 
 void run_integer_gemm(const GemmSlice& gemm, std::size_t row_begin, std::size_t row_end) {

@@ -20,16 +20,14 @@ LoweredOperand::LoweredOperand(DataType type, const mma::StepRules& rules)
   }
 }
 
-void LoweredOperand::arrange(const Word* words, std::size_t count, std::size_t depth,
-                             Word* arranged) const {
+void LoweredOperand::arrange(const Word* words, std::size_t count, std::size_t depth, Word* arranged) const {
   std::fill_n(arranged, depth, Word{0});
   for (std::size_t t = 0; t < count; ++t) {
     arranged[place(t)] = f16(words[t]);
   }
 }
 
-void LoweredOperand::convert(const Word* words, std::size_t count, std::size_t depth,
-                             Word* converted) const {
+void LoweredOperand::convert(const Word* words, std::size_t count, std::size_t depth, Word* converted) const {
   for (std::size_t t = 0; t < count; ++t) {
     converted[t] = f16(words[t]);
   }

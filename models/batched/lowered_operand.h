@@ -14,7 +14,7 @@ namespace sptc::batched {
 /// float kernels take it: f16 words, those of a step side by side.
 class LoweredOperand {
  public:
-  /// Of any type and rules; to be used where the rules are lowered. L is a power of two.
+  /// Takes any type and rules; to be used where the rules are lowered. L is a power of two.
   LoweredOperand(numerics::DataType type, const mma::StepRules& rules);
 
   /// Elements of a row of A that one instruction takes.
@@ -28,11 +28,9 @@ class LoweredOperand {
   numerics::Word f16(numerics::Word word) const { return f16_[word & 0xFFU]; }
 
   /// `count` elements, each to its place among `depth` (whole instructions); zeros elsewhere.
-  void arrange(const numerics::Word* words, std::size_t count, std::size_t depth,
-               numerics::Word* arranged) const;
+  void arrange(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* arranged) const;
   /// `count` elements where they are; zeros up to `depth`.
-  void convert(const numerics::Word* words, std::size_t count, std::size_t depth,
-               numerics::Word* converted) const;
+  void convert(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* converted) const;
 
  private:
   std::size_t step_;

@@ -67,22 +67,14 @@ struct Decoding {
   int mantissa_bits;
   int magnitude_bits;
   int bias;
-  float rescale;  // 2^(127 - bias): reads the magnitude bits as a float with the wrong bias
+  float rescale;                // 2^(127 - bias): reads the magnitude bits as a float with the wrong bias
   std::uint32_t first_special;  // magnitudes from here on are not finite
   std::uint32_t first_nan;
 };
 
-struct RunFlags {
-  bool safe;  // all finite and inside the window
-  bool has_nan;
-};
-
-// Rows and columns differ only in how the exponent becomes a byte. Writes whole vectors: `value`
-// and `exponent` have room for them.
+// Rows and columns differ only in how the exponent becomes a byte. Writes whole vectors.
 template <bool kIsColumn>
-HWY_NOINLINE RunFlags decode_words(const numerics::Word* words, std::size_t count,
-                                   const Decoding& format, float* value,
-                                   std::uint8_t* exponent_bytes) {
+HWY_NOINLINE void decode_run(const numerics::Word* words, std::size_t count, const Decoding& format, DecodedRun& run) {
   namespace hn = hwy::HWY_NAMESPACE;
   const hn::ScalableTag<float> df;
   const hn::RebindToUnsigned<decltype(df)> du;
@@ -113,29 +105,19 @@ HWY_NOINLINE RunFlags decode_words(const numerics::Word* words, std::size_t coun
     const auto sign = hn::ShiftLeft<31>(hn::ShiftRightSame(word, format.magnitude_bits));
     const auto field = hn::BitCast(di, hn::ShiftRightSame(magnitude, format.mantissa_bits));
     const auto exponent = hn::Max(field, one) - bias;
-    const auto absolute =
-        hn::BitCast(df, hn::ShiftLeftSame(magnitude, 23 - format.mantissa_bits)) * rescale;
-    hn::StoreU(hn::BitCast(df, hn::Or(hn::BitCast(du, absolute), sign)), df, value + i);
+    const auto absolute = hn::BitCast(df, hn::ShiftLeftSame(magnitude, 23 - format.mantissa_bits)) * rescale;
+    hn::StoreU(hn::BitCast(df, hn::Or(hn::BitCast(du, absolute), sign)), df, run.value + i);
     const auto byte = hn::BitCast(du, kIsColumn ? offset - exponent : offset + exponent);
     const auto is_zero = magnitude == hn::Zero(du);
     const auto kept = hn::And(hn::IfThenElse(is_zero, zero_byte, byte), hn::Set(du, 0xFF));
-    hn::StoreU(hn::U8FromU32(kept), db, exponent_bytes + i);
-    const auto outside =
-        hn::Or(hn::VecFromMask(di, exponent < lowest), hn::VecFromMask(di, exponent > highest));
+    hn::StoreU(hn::U8FromU32(kept), db, run.exponent + i);
+    const auto outside = hn::Or(hn::VecFromMask(di, exponent < lowest), hn::VecFromMask(di, exponent > highest));
     const auto special = hn::VecFromMask(di, hn::BitCast(di, magnitude) > last_finite);
     unsafe = hn::Or(unsafe, hn::IfThenZeroElse(is_zero, hn::BitCast(du, hn::Or(outside, special))));
   }
   const auto last_number = hn::Set(du, format.first_nan - 1);
-  return {hn::AllTrue(du, unsafe == hn::Zero(du)),
-          !hn::AllTrue(du, hn::Max(largest, last_number) == last_number)};
-}
-
-template <bool kIsColumn>
-HWY_INLINE void decode_run(const numerics::Word* words, std::size_t count, const Decoding& format,
-                           DecodedRun& run) {
-  const RunFlags flags = decode_words<kIsColumn>(words, count, format, run.value, run.exponent);
-  run.safe = flags.safe;
-  run.has_nan = flags.has_nan;
+  run.safe = hn::AllTrue(du, unsafe == hn::Zero(du));
+  run.has_nan = !hn::AllTrue(du, hn::Max(largest, last_number) == last_number);
 }
 
 /// A row of A ready for the kernel. `exponent` holds the byte four times, `offset` where the row of
@@ -165,8 +147,8 @@ inline float largest_step_sum(const PackedRow& row, std::size_t depth, std::size
 
 /// Packs `count` elements of a row and fills up to `depth`, a multiple of the step, with
 /// zeros. `lowered`: of f16 steps that stand for fp8 instructions, or null.
-inline void pack_row(const numerics::Word* words, std::size_t count, std::size_t depth,
-                     const Decoding& format, const LoweredOperand* lowered, PackedRow& packed) {
+inline void pack_row(const numerics::Word* words, std::size_t count, std::size_t depth, const Decoding& format,
+                     const LoweredOperand* lowered, PackedRow& packed) {
   DecodedRun run;
   numerics::Word arranged[kBlockDepth];
   if (lowered != nullptr) {
@@ -187,16 +169,14 @@ inline void pack_row(const numerics::Word* words, std::size_t count, std::size_t
   packed.has_nan = run.has_nan;
 }
 
-inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::size_t end,
-                         std::size_t depth, const SelectionTable& table, std::size_t first_logical,
-                         std::size_t columns, const LoweredOperand* lowered, PackedRow& packed) {
-  // Group by group: a division for each element would show in the profile.
+inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::size_t end, std::size_t depth,
+                         const SelectionTable& table, std::size_t first_logical, std::size_t columns,
+                         const LoweredOperand* lowered, PackedRow& packed) {
   std::size_t first_row = begin / table.kept * table.group - first_logical;
   for (std::size_t t = begin; t < end; t += table.kept) {
     const std::uint8_t* position = table.position[nibbles[t / table.kept] & 15U];
     for (std::size_t slot = 0; slot < table.kept; ++slot) {
-      packed.offset[t - begin + slot] =
-          static_cast<std::uint32_t>((first_row + position[slot]) * columns);
+      packed.offset[t - begin + slot] = static_cast<std::uint32_t>((first_row + position[slot]) * columns);
     }
     first_row += table.group;
   }
@@ -226,9 +206,8 @@ enum class LoweredOrder { kOfSteps, kOfMemory };
 
 /// `lowered`: as in pack_row.
 template <std::size_t kColumns>
-HWY_NOINLINE void pack_panel(const numerics::OperandView& b_columns, std::size_t first_column,
-                             std::size_t begin, std::size_t end, std::size_t depth,
-                             const Decoding& format, const LoweredOperand* lowered,
+HWY_NOINLINE void pack_panel(const numerics::OperandView& b_columns, std::size_t first_column, std::size_t begin,
+                             std::size_t end, std::size_t depth, const Decoding& format, const LoweredOperand* lowered,
                              LoweredOrder order, PackedPanel<kColumns>& panel) {
   constexpr std::size_t kLanes = kColumns / 4;
   const std::size_t count = lowered != nullptr ? depth : end - begin;

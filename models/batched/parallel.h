@@ -11,8 +11,7 @@
 namespace sptc::batched {
 
 /// Calls body(begin, end) for consecutive ranges that together are [0, rows), each on a thread of
-/// its own, or on this one where no more can be started. Results must not depend on the split.
-/// Rethrows the first exception.
+/// its own, or on this one where no more can be started. Rethrows the first exception.
 template <typename Body>
 void for_row_ranges(std::size_t rows, int threads, Body body) {
   const auto count = std::min(static_cast<std::size_t>(threads), std::max<std::size_t>(rows, 1));

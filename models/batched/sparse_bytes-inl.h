@@ -60,9 +60,8 @@ struct OctetTable {
 /// What the nibbles of octets [first, first + octets) of a row select, to every kStride-th element
 /// of `selected`. A last group without a neighbour has nibble 0 beside it.
 template <std::size_t kStride>
-HWY_INLINE void select_of_octets(std::span<const std::uint8_t> nibbles, std::size_t first,
-                                 std::size_t octets, std::size_t kept, const OctetTable& table,
-                                 std::int32_t* selected) {
+HWY_INLINE void select_of_octets(std::span<const std::uint8_t> nibbles, std::size_t first, std::size_t octets,
+                                 std::size_t kept, const OctetTable& table, std::int32_t* selected) {
   if (kept == kKeptOfOctet) {
     for (std::size_t o = 0; o < octets; ++o) {
       selected[o * kStride] = table.bytes[nibbles[first + o] & 15U];
@@ -84,8 +83,7 @@ HWY_INLINE void select_of_octets(std::span<const std::uint8_t> nibbles, std::siz
 /// in k each; `sums` [column][row]. The machine multiplies unsigned bytes by signed ones: kSignedA
 /// says which are A's.
 template <std::size_t kVectors, std::size_t kColumns, bool kSignedA>
-HWY_NOINLINE void multiply_octets(const std::int32_t* HWY_RESTRICT a,
-                                  const std::int32_t* HWY_RESTRICT selected,
+HWY_NOINLINE void multiply_octets(const std::int32_t* HWY_RESTRICT a, const std::int32_t* HWY_RESTRICT selected,
                                   const std::uint64_t* HWY_RESTRICT b, std::size_t octets,
                                   std::int32_t* HWY_RESTRICT sums) {
   const hn::ScalableTag<std::int32_t> di;
@@ -95,8 +93,7 @@ HWY_NOINLINE void multiply_octets(const std::int32_t* HWY_RESTRICT a,
   constexpr std::size_t kRows = kVectors * kLanes;
   ByteQuads sum[kColumns][kVectors];
   const auto each_sum = [](auto body) HWY_ATTR {
-    unrolled<kColumns>([&](auto c)
-                           HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(c, v); }); });
+    unrolled<kColumns>([&](auto c) HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(c, v); }); });
   };
   each_sum([&](auto c, auto v) HWY_ATTR { sum[c][v] = hn::Zero(di); });
   for (std::size_t o = 0; o < octets; ++o) {
@@ -109,15 +106,12 @@ HWY_NOINLINE void multiply_octets(const std::int32_t* HWY_RESTRICT a,
     unrolled<kColumns>([&](auto c) HWY_ATTR {
       const auto octet = hn::BitCast(d8, hn::Set(d64, b[o * kColumns + c]));
       unrolled<kVectors>([&](auto v) HWY_ATTR {
-        const ByteQuads met =
-            hn::BitCast(di, hn::TableLookupBytes(octet, hn::BitCast(d8, index[v])));
-        sum[c][v] = kSignedA ? multiply_add_bytes(met, row[v], sum[c][v])
-                             : multiply_add_bytes(row[v], met, sum[c][v]);
+        const ByteQuads met = hn::BitCast(di, hn::TableLookupBytes(octet, hn::BitCast(d8, index[v])));
+        sum[c][v] = kSignedA ? multiply_add_bytes(met, row[v], sum[c][v]) : multiply_add_bytes(row[v], met, sum[c][v]);
       });
     });
   }
-  each_sum([&](auto c, auto v)
-               HWY_ATTR { hn::Store(sum[c][v], di, sums + c * kRows + v * kLanes); });
+  each_sum([&](auto c, auto v) HWY_ATTR { hn::Store(sum[c][v], di, sums + c * kRows + v * kLanes); });
 }
 
 /// Four columns of `sums`, kStride apart, sixteen rows each, as rows: row 4 b + i is block b of
@@ -129,8 +123,7 @@ HWY_INLINE void transpose_four(const std::int32_t* sums, ByteQuads* rows) {
   const auto pairs = [&](std::size_t c, bool upper) HWY_ATTR {
     const ByteQuads first = hn::Load(di, sums + c * kStride);
     const ByteQuads second = hn::Load(di, sums + (c + 1) * kStride);
-    return hn::BitCast(d64, upper ? hn::InterleaveUpper(di, first, second)
-                                  : hn::InterleaveLower(di, first, second));
+    return hn::BitCast(d64, upper ? hn::InterleaveUpper(di, first, second) : hn::InterleaveLower(di, first, second));
   };
   for (std::size_t half = 0; half < 2; ++half) {
     const auto left = pairs(0, half != 0);

@@ -10,7 +10,6 @@
 
 #include "models/batched/half.h"
 #include "models/batched/packing-inl.h"
-#include "models/batched/unrolled-inl.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
@@ -20,6 +19,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
+#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace sptc::batched::HWY_NAMESPACE {
@@ -39,15 +40,25 @@ inline constexpr std::size_t kPanelColumns = kVectors * kLanes;
 using Panel = PackedPanel<kPanelColumns>;
 
 // Rows that share the vectors of B: what the registers hold.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET <= HWY_AVX3
 inline constexpr std::size_t kRowsAtOnce = 2;
 #else
 inline constexpr std::size_t kRowsAtOnce = 1;
 #endif
 
+/// body(0), ..., body(kCount - 1) with constants: only then does GCC keep arrays of vectors in
+/// registers.
+template <std::size_t kCount, typename Body>
+HWY_INLINE void unrolled(Body body) {
+  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) HWY_ATTR {
+    (body(std::integral_constant<std::size_t, kIndex>()), ...);
+  }
+  (std::make_index_sequence<kCount>());
+}
+
 /// Toward zero, for |v| < 2^31 (hn::ConvertTo pays for the values beyond).
 HWY_INLINE IntVector truncate_to_int(FloatVector v) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET <= HWY_AVX3
   return IntVector{_mm512_cvttps_epi32(v.raw)};
 #elif HWY_TARGET == HWY_AVX2
   return IntVector{_mm256_cvttps_epi32(v.raw)};
@@ -58,7 +69,7 @@ HWY_INLINE IntVector truncate_to_int(FloatVector v) {
 
 /// GCC would rather load again than share a vector among rows.
 HWY_INLINE FloatVector in_register(FloatVector v) {
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET <= HWY_AVX3
   auto raw = v.raw;
   asm("" : "+v"(raw));
   return FloatVector{raw};
@@ -67,7 +78,7 @@ HWY_INLINE FloatVector in_register(FloatVector v) {
 #endif
 }
 
-/// In the rounding mode of the thread, which run_float_gemm sets to toward zero.
+/// Rounds in the mode of the thread, which run_float_gemm sets to toward zero.
 HWY_INLINE FloatVector int_to_float(IntVector v) {
   return hn::ConvertTo(FloatTag(), v);
 }
@@ -87,12 +98,10 @@ struct StepConstants {
   std::size_t first_step = 0;  // of the run, in this block
 };
 
-/// Of one step; the run is for the caller.
 inline StepConstants step_constants(const mma::StepRules& rules) {
   const int floor = std::max(rules.exponent_floor.value_or(-127) + 127, 0);
   return {static_cast<std::size_t>(rules.products_per_step), 0, rules.fraction_bits,
-          static_cast<std::uint32_t>(std::max(floor, rules.fraction_bits + 1)),
-          ~0U << rules.cleared_output_bits};
+          static_cast<std::uint32_t>(std::max(floor, rules.fraction_bits + 1)), ~0U << rules.cleared_output_bits};
 }
 
 inline Output output_of(const mma::StepRules& rules) {
@@ -134,7 +143,7 @@ HWY_INLINE UintVector accumulator_field(UintVector bits) {
 /// A float to f16 by RNE and back, exactly; a zero becomes +0.
 HWY_INLINE FloatVector round_to_half(FloatVector v) {
   const FloatTag df;
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL || HWY_TARGET == HWY_AVX2
+#if HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_AVX2
   const hn::Rebind<hwy::float16_t, FloatTag> dh;
   return hn::PromoteTo(df, hn::DemoteTo(dh, v)) + hn::Zero(df);
 #else
@@ -179,11 +188,9 @@ HWY_INLINE FloatVector rounded(IntVector sum, FloatVector unit, const StepConsta
 HWY_INLINE IntVector wide_sum(IntVector first, IntVector second, FloatVector& unit) {
   const IntTag di;
   const auto sum = first + second;
-  const auto overflow =
-      hn::MaskFromVec(hn::BroadcastSignBit(hn::And(hn::Xor(first, sum), hn::Xor(second, sum))));
+  const auto overflow = hn::MaskFromVec(hn::BroadcastSignBit(hn::And(hn::Xor(first, sum), hn::Xor(second, sum))));
   const auto one = hn::Set(di, 1);
-  const auto half =
-      hn::ShiftRight<1>(first) + hn::ShiftRight<1>(second) + hn::And(hn::And(first, second), one);
+  const auto half = hn::ShiftRight<1>(first) + hn::ShiftRight<1>(second) + hn::And(hn::And(first, second), one);
   const auto odd = hn::Or(half, hn::And(hn::Xor(first, second), one));
   unit = hn::IfThenElse(hn::RebindMask(FloatTag(), overflow), unit + unit, unit);
   return hn::IfThenElse(overflow, odd, sum);
@@ -191,8 +198,8 @@ HWY_INLINE IntVector wide_sum(IntVector first, IntVector second, FloatVector& un
 
 /// The largest exponent field over the products of a step, a byte for each column.
 template <bool kSparse>
-HWY_INLINE UintVector largest_fields(const PackedRow& row, const std::uint8_t* exponents,
-                                     std::size_t first, const StepConstants& constants) {
+HWY_INLINE UintVector largest_fields(const PackedRow& row, const std::uint8_t* exponents, std::size_t first,
+                                     const StepConstants& constants) {
   const ByteTag db;
   const UintTag du;
   const auto field = [&](std::size_t t) HWY_ATTR {
@@ -212,8 +219,7 @@ HWY_INLINE UintVector largest_fields(const PackedRow& row, const std::uint8_t* e
 template <Output kOutput, std::size_t kIndex>
 HWY_INLINE FloatVector scale_of(UintVector bytes, FloatVector c, const StepConstants& constants) {
   const UintTag du;
-  const auto field =
-      hn::Max(product_field<kIndex>(bytes), accumulator_field<kOutput>(hn::BitCast(du, c)));
+  const auto field = hn::Max(product_field<kIndex>(bytes), accumulator_field<kOutput>(hn::BitCast(du, c)));
   const auto offset = hn::Set(du, static_cast<std::uint32_t>(constants.fraction_bits + 254) << 23);
   return hn::BitCast(FloatTag(), offset - field);
 }
@@ -239,8 +245,7 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
   [[maybe_unused]] IntVector first_half[kRows][kVectors];
   [[maybe_unused]] UintVector overflowed[kRows][kVectors];
   const auto each_vector = [](auto body) HWY_ATTR {
-    unrolled<kRows>([&](auto r)
-                        HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(r, v); }); });
+    unrolled<kRows>([&](auto r) HWY_ATTR { unrolled<kVectors>([&](auto v) HWY_ATTR { body(r, v); }); });
   };
   const auto add_product = [&](std::size_t t) HWY_ATTR {
     FloatVector b[kVectors];
@@ -253,9 +258,7 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
         }
       }
       const FloatVector a = hn::Set(df, rows[r].value[t]);
-      unrolled<kVectors>([&](auto v) HWY_ATTR {
-        sum[r][v] = sum[r][v] + truncate_to_int(a * b[v] * scale[r][v]);
-      });
+      unrolled<kVectors>([&](auto v) HWY_ATTR { sum[r][v] = sum[r][v] + truncate_to_int(a * b[v] * scale[r][v]); });
     });
   };
 
@@ -305,8 +308,7 @@ HWY_NOINLINE void run_steps(const PackedRow* rows, const Panel& panel, std::uint
 /// what the two steps left, to nearest, which is for the caller to set. Marks overflow of f16 as
 /// run_steps does; what is marked stays so, for kOverflowed reads as NaN.
 template <Output kOutput>
-HWY_NOINLINE void add_to_nearest(const std::uint32_t* result_of_steps, std::size_t count,
-                                 std::uint32_t* state) {
+HWY_NOINLINE void add_to_nearest(const std::uint32_t* result_of_steps, std::size_t count, std::uint32_t* state) {
   const FloatTag df;
   const UintTag du;
   for (std::size_t i = 0; i < count; i += kLanes) {

@@ -44,7 +44,7 @@ struct TensorCoreShape {
   double rounders_per_unit = 1;
   int operand_bits = 0;
   int accumulator_bits = 32;
-  int metadata_bits = 0;  ///< held: indices of the instructions in flight
+  int metadata_bits = 0;                               ///< held: indices of the instructions in flight
   numerics::DataType type = numerics::DataType::kF16;  ///< the widest multiplier
 };
 
@@ -58,8 +58,7 @@ struct TensorCoreArea {
   double metadata_um2 = 0;
 
   double total_um2() const {
-    return multipliers_um2 + adders_um2 + rounding_um2 + operand_registers_um2 + selector_um2 +
-           metadata_um2;
+    return multipliers_um2 + adders_um2 + rounding_um2 + operand_registers_um2 + selector_um2 + metadata_um2;
   }
   /// What sparsity adds, over what a dense core has.
   double sparse_overhead() const {

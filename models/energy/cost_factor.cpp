@@ -20,8 +20,7 @@ std::vector<double> least_corner(std::span<const CostFactor> factors, std::vecto
   return corner;
 }
 
-double sum_at(std::span<const CostFactor> factors, const std::vector<double>& values,
-              std::vector<double> amounts) {
+double sum_at(std::span<const CostFactor> factors, const std::vector<double>& values, std::vector<double> amounts) {
   double sum = 0;
   for (std::size_t i = factors.size(); i-- > 0;) {
     const int under = factors[i].under;
@@ -39,8 +38,7 @@ double least_sum(std::span<const CostFactor> factors, const std::vector<double>&
 }
 
 /// Dinkelbach's iteration: the ratio falls from corner to corner until none is below it.
-double least_ratio(std::span<const CostFactor> factors, const std::vector<double>& a,
-                   const std::vector<double>& b) {
+double least_ratio(std::span<const CostFactor> factors, const std::vector<double>& a, const std::vector<double>& b) {
   const std::vector<double> stated(factors.size(), 1);
   double ratio = sum_at(factors, stated, a) / sum_at(factors, stated, b);
   while (true) {
@@ -68,12 +66,9 @@ Bounds sum_bounds(std::span<const CostFactor> factors, std::span<const double> a
   return {least_sum(factors, copy_of(amounts)), -least_sum(factors, negative)};
 }
 
-Bounds ratio_bounds(std::span<const CostFactor> factors, std::span<const double> a,
-                    std::span<const double> b) {
-  base::ensure(factors.size() == a.size() && a.size() == b.size(),
-               "energy: one amount for each factor");
-  return {least_ratio(factors, copy_of(a), copy_of(b)),
-          1 / least_ratio(factors, copy_of(b), copy_of(a))};
+Bounds ratio_bounds(std::span<const CostFactor> factors, std::span<const double> a, std::span<const double> b) {
+  base::ensure(factors.size() == a.size() && a.size() == b.size(), "energy: one amount for each factor");
+  return {least_ratio(factors, copy_of(a), copy_of(b)), 1 / least_ratio(factors, copy_of(b), copy_of(a))};
 }
 
 }  // namespace sptc::energy

@@ -32,12 +32,10 @@ Bounds sum_bounds(std::span<const CostFactor> factors, std::span<const double> a
 
 /// Where sum(a) / sum(b) may lie, both with the same values of the factors. Amounts are not
 /// negative, and some of each are positive.
-Bounds ratio_bounds(std::span<const CostFactor> factors, std::span<const double> a,
-                    std::span<const double> b);
+Bounds ratio_bounds(std::span<const CostFactor> factors, std::span<const double> a, std::span<const double> b);
 
 /// Parts of an energy beside those of kEvents: what flows whatever happens.
-inline constexpr std::array<std::string_view, 4> kStaticParts{"leakage", "idle_sms", "constant",
-                                                              "board"};
+inline constexpr std::array<std::string_view, 4> kStaticParts{"leakage", "idle_sms", "constant", "board"};
 
 inline constexpr std::size_t kEnergyParts = kEventCount + kStaticParts.size();
 
@@ -64,8 +62,7 @@ struct CostFactors {
 
   /// Amounts by factor, of parts that have these factors.
   template <std::size_t kParts>
-  std::vector<double> amounts(const std::array<double, kParts>& parts,
-                              const std::array<int, kParts>& factor_of) const {
+  std::vector<double> amounts(const std::array<double, kParts>& parts, const std::array<int, kParts>& factor_of) const {
     std::vector<double> by_factor(factors.size());
     for (std::size_t i = 0; i < kParts; ++i) {
       by_factor[static_cast<std::size_t>(factor_of[i])] += parts[i];

@@ -14,8 +14,7 @@ double EnergyTable::energy_pj(Event event, numerics::DataType type) const {
   }
   const auto found = typed_pj.find(type);
   if (found == typed_pj.end()) {
-    throw base::InputError("the energy table has no energies of " +
-                           std::string(numerics::name(type)) + " operands");
+    throw base::InputError("the energy file has no energies of " + std::string(numerics::name(type)) + " operands");
   }
   return found->second[index_of(event)];
 }
@@ -48,8 +47,7 @@ double DynamicEnergy::total_pj() const {
   return std::accumulate(event_pj.begin(), event_pj.end(), 0.0);
 }
 
-DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table,
-                             double core_volts) {
+DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table, double core_volts) {
   DynamicEnergy result;
   for (const EventInfo& row : kEvents) {
     const double count = counts.count(row.event);

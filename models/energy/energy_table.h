@@ -17,7 +17,7 @@ struct EnergyTable {
   /// Share of an event's energy that does not depend on its operands: clock, decoders, word lines,
   /// precharge.
   std::array<double, kEventCount> fixed_share{};
-  /// Of the events that have one energy per operand type; event_pj is not read for them.
+  /// Energies by operand type of the events that have one for each; event_pj is not read for them.
   std::map<numerics::DataType, std::array<double, kEventCount>> typed_pj;
 
   /// Throws InputError where `type` has no energies.
@@ -33,7 +33,6 @@ class EventCounts {
   /// `count` more events with this switching. Both are not negative.
   void add(Event event, double count, double switching = 1);
 
-  /// The events of `other`, which has the same type.
   EventCounts& operator+=(const EventCounts& other);
   EventCounts scaled(double factor) const;
 
@@ -57,8 +56,7 @@ struct DynamicEnergy {
 
 /// Energy of the events with the core at `core_volts`: energies on the core supply follow the
 /// square of its voltage.
-DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table,
-                             double core_volts);
+DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table, double core_volts);
 
 /// An energy of `pj` at `from_volts`, at `to_volts`: capacitances are charged, E = C V^2.
 constexpr double at_voltage(double pj, double from_volts, double to_volts) {

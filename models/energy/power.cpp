@@ -22,9 +22,8 @@ double square(double x) {
 double fed_pj(const DynamicEnergy& energy) {
   double sum = 0;
   for (const Event event :
-       {Event::kMultiply, Event::kAlignAdd, Event::kRound, Event::kOperandSelect,
-        Event::kOperandLatch, Event::kMetadataRead, Event::kRegisterRead, Event::kRegisterWrite,
-        Event::kInstructionIssue}) {
+       {Event::kMultiply, Event::kAlignAdd, Event::kRound, Event::kOperandSelect, Event::kOperandLatch,
+        Event::kMetadataRead, Event::kRegisterRead, Event::kRegisterWrite, Event::kInstructionIssue}) {
     sum += energy[event];
   }
   return sum;
@@ -58,7 +57,6 @@ double last_without_excess(Excess low, Excess high, const ExcessAt& excess_at) {
   return low.mhz;
 }
 
-/// What belongs to the board.
 double board_w(const PowerSpec& spec) {
   return std::max(0.0, spec.static_power.board_idle_w - chip_at_rest_w(spec));
 }
@@ -73,19 +71,16 @@ VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points
     if (!(points_[i].mhz > 0) || !(points_[i].volts > 0)) {
       throw base::InputError("a voltage curve has clocks and voltages above 0");
     }
-    if (i > 0 &&
-        (points_[i].mhz <= points_[i - 1].mhz || points_[i].volts < points_[i - 1].volts)) {
+    if (i > 0 && (points_[i].mhz <= points_[i - 1].mhz || points_[i].volts < points_[i - 1].volts)) {
       throw base::InputError("a voltage curve ascends in clock and does not descend in voltage");
     }
   }
 }
 
 std::array<double, kEnergyParts> EnergyBreakdown::parts_pj() const {
-  const std::array<double, kStaticParts.size()> rest{leakage_pj, idle_sms_pj, constant_pj,
-                                                     board_pj};
+  const std::array<double, kStaticParts.size()> rest{leakage_pj, idle_sms_pj, constant_pj, board_pj};
   std::array<double, kEnergyParts> parts;
-  std::copy(rest.begin(), rest.end(),
-            std::copy(dynamic.event_pj.begin(), dynamic.event_pj.end(), parts.begin()));
+  std::copy(rest.begin(), rest.end(), std::copy(dynamic.event_pj.begin(), dynamic.event_pj.end(), parts.begin()));
   return parts;
 }
 
@@ -118,8 +113,7 @@ double idle_w(const PowerSpec& spec) {
 PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) {
   const StaticPower& flow = spec.static_power;
   const double volts = spec.curve.volts(clock_mhz);
-  const double clocks =
-      flow.busy_sm_w > 0 ? clock_mhz / spec.curve.points().back().mhz * flow.busy_sm_w : 0;
+  const double clocks = flow.busy_sm_w > 0 ? clock_mhz / spec.curve.points().back().mhz * flow.busy_sm_w : 0;
   PowerResult result;
   result.clock_mhz = clock_mhz;
   result.seconds = work.seconds_at(clock_mhz);
@@ -148,8 +142,7 @@ PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_
   return power_limited(spec, std::span(&once, 1), clock_mhz).front();
 }
 
-std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works,
-                                       double clock_mhz) {
+std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works, double clock_mhz) {
   base::ensure(!works.empty(), "energy: no work to limit the power of");
   std::vector<PowerResult> results(works.size());
   const auto average_w = [&](double mhz) {
@@ -162,9 +155,7 @@ std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const Re
     }
     return pj / (seconds * kPicojoulesPerJoule);
   };
-  const auto excess_at = [&](double mhz) {
-    return Excess{mhz, average_w(mhz) - spec.power_limit_w};
-  };
+  const auto excess_at = [&](double mhz) { return Excess{mhz, average_w(mhz) - spec.power_limit_w}; };
   const Excess asked = excess_at(clock_mhz);
   if (asked.watts <= 0) {
     return results;

@@ -75,7 +75,7 @@ struct PowerSpec {
   /// All that the power limit holds for, shared out: each part of an energy once. Empty: not known.
   std::vector<Rail> rails;
 
-  /// Whatever the power limit allows.
+  /// Boost clock, or what the board holds under load where that is less.
   double highest_clock_mhz() const {
     return loaded_clock_mhz > 0 ? std::min(loaded_clock_mhz, boost_clock_mhz) : boost_clock_mhz;
   }
@@ -86,7 +86,7 @@ struct Work {
   EventCounts counts;
   std::function<double(double)> seconds_at;  ///< duration at a core clock in MHz; positive
   double busy_sms = 0;                       ///< SMs with work, averaged over the launch
-  double busy_share = 1;  ///< of the duration in which the tensor cores are fed; above 0
+  double busy_share = 1;                     ///< of the duration in which the tensor cores are fed; above 0
 };
 
 /// Where the energy of one launch goes, in picojoules.
@@ -99,7 +99,7 @@ struct EnergyBreakdown {
 
   double static_pj() const { return leakage_pj + idle_sms_pj + constant_pj + board_pj; }
   double total_pj() const { return dynamic.total_pj() + static_pj(); }
-  /// In the order of kEnergyPartNames.
+  /// Parts in the order of kEnergyPartNames.
   std::array<double, kEnergyParts> parts_pj() const;
 };
 
@@ -135,7 +135,6 @@ PowerResult power_limited(const PowerSpec& spec, const Work& work, double clock_
 
 /// The same for work that alternates faster than the clock is regulated: one clock for all, at
 /// which the power averaged over all of it is at most the limit. Single works may exceed it.
-std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works,
-                                       double clock_mhz);
+std::vector<PowerResult> power_limited(const PowerSpec& spec, std::span<const RepeatedWork> works, double clock_mhz);
 
 }  // namespace sptc::energy

@@ -45,10 +45,8 @@ std::uint32_t multiplicand(Word word, DataType type) {
 }
 
 /// Partial products a_i AND b_j that change when (a0, b0) becomes (a1, b1).
-int partial_product_toggles(std::uint32_t a0, std::uint32_t b0, std::uint32_t a1,
-                            std::uint32_t b1) {
-  return popcount(a0 & a1) * popcount(b0 ^ b1) + popcount(a0 & ~a1) * popcount(b0) +
-         popcount(~a0 & a1) * popcount(b1);
+int partial_product_toggles(std::uint32_t a0, std::uint32_t b0, std::uint32_t a1, std::uint32_t b1) {
+  return popcount(a0 & a1) * popcount(b0 ^ b1) + popcount(a0 & ~a1) * popcount(b0) + popcount(~a0 & a1) * popcount(b1);
 }
 
 double product_value(Word a, Word b, DataType type) {
@@ -56,9 +54,8 @@ double product_value(Word a, Word b, DataType type) {
 }
 
 std::uint32_t accumulator_bits(double sum, DataType type) {
-  return numerics::info(type).is_float()
-             ? numerics::from_double(sum, DataType::kF32)
-             : static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
+  return numerics::info(type).is_float() ? numerics::from_double(sum, DataType::kF32)
+                                         : static_cast<std::uint32_t>(static_cast<std::int64_t>(sum));
 }
 
 double ratio(double toggles, double reference) {
@@ -69,8 +66,7 @@ Toggles sample_reference(DataType type) {
   constexpr std::uint64_t kDotProducts = 64;
   constexpr std::uint64_t kDepth = 512;
   // 32 standard units use the range of 8 bits, as in generated operands.
-  const double scale =
-      numerics::info(type).is_float() ? 1.0 : std::ldexp(1.0, numerics::storage_bits(type) - 3);
+  const double scale = numerics::info(type).is_float() ? 1.0 : std::ldexp(1.0, numerics::storage_bits(type) - 3);
   const base::RandomStream stream = base::RandomStream(0).fork("switching reference");
   const base::RandomStream a_values = stream.fork("a");
   const base::RandomStream b_values = stream.fork("b");
@@ -101,17 +97,14 @@ ToggleSampler::ToggleSampler(DataType type, int step_width)
   base::ensure(step_width > 0, "energy: a step without products");
 }
 
-std::vector<std::uint64_t> ToggleSampler::addends(std::span<const Word> a,
-                                                  std::span<const Word> b) const {
+std::vector<std::uint64_t> ToggleSampler::addends(std::span<const Word> a, std::span<const Word> b) const {
   std::vector<std::uint64_t> result(a.size(), 0);
   const auto& format = numerics::info(type_).format;
   if (!format) {
     for (std::size_t i = 0; i < a.size(); ++i) {
-      const std::int64_t product =
-          numerics::to_integer(a[i], type_) * numerics::to_integer(b[i], type_);
+      const std::int64_t product = numerics::to_integer(a[i], type_) * numerics::to_integer(b[i], type_);
       // Two's complement in twice the operand's width.
-      result[i] = static_cast<std::uint64_t>(product) &
-                  ((std::uint64_t{1} << (2 * numerics::storage_bits(type_))) - 1);
+      result[i] = static_cast<std::uint64_t>(product) & ((std::uint64_t{1} << (2 * numerics::storage_bits(type_))) - 1);
     }
     return result;
   }
@@ -132,8 +125,7 @@ std::vector<std::uint64_t> ToggleSampler::addends(std::span<const Word> a,
       continue;
     }
     const int shift = std::min(largest - exponents[i], 63);
-    const std::uint64_t magnitude =
-        (significands[i] << (kFractionBits - 2 * format->mantissa_bits)) >> shift;
+    const std::uint64_t magnitude = (significands[i] << (kFractionBits - 2 * format->mantissa_bits)) >> shift;
     const bool negative = product_value(a[i], b[i], type_) < 0;
     result[i] = magnitude << 1 | (negative && magnitude != 0 ? 1 : 0);
   }
@@ -148,9 +140,8 @@ void ToggleSampler::step(std::span<const Word> a, std::span<const Word> b, std::
     const Word wb = b[lane] & mask_;
     total_.operand_a += popcount(before.a ^ wa);
     total_.operand_b += popcount(before.b ^ wb);
-    total_.products +=
-        partial_product_toggles(multiplicand(before.a, type_), multiplicand(before.b, type_),
-                                multiplicand(wa, type_), multiplicand(wb, type_));
+    total_.products += partial_product_toggles(multiplicand(before.a, type_), multiplicand(before.b, type_),
+                                               multiplicand(wa, type_), multiplicand(wb, type_));
     total_.addends += popcount(before.addend ^ aligned[lane]);
     before = {wa, wb, aligned[lane]};
     sum_ += product_value(wa, wb, type_);
@@ -191,14 +182,12 @@ Toggles ToggleSampler::toggles() const {
 const Toggles& reference_toggles(DataType type) {
   thread_local std::map<DataType, Toggles> cache;
   const auto found = cache.find(type);
-  return found != cache.end() ? found->second
-                              : cache.emplace(type, sample_reference(type)).first->second;
+  return found != cache.end() ? found->second : cache.emplace(type, sample_reference(type)).first->second;
 }
 
 Switching relative_switching(const Toggles& toggles, DataType type) {
   const Toggles& reference = reference_toggles(type);
-  return {ratio(toggles.operand_a, reference.operand_a),
-          ratio(toggles.operand_b, reference.operand_b),
+  return {ratio(toggles.operand_a, reference.operand_a), ratio(toggles.operand_b, reference.operand_b),
           ratio(toggles.products, reference.products), ratio(toggles.addends, reference.addends),
           ratio(toggles.accumulators, reference.accumulators)};
 }

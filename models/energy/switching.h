@@ -40,7 +40,6 @@ class ToggleSampler {
   /// One dot product: a[i] is multiplied with b[i]; words of the type, the same number of each.
   void add(std::span<const numerics::Word> a, std::span<const numerics::Word> b);
 
-  /// Averages over what was added; zeros where nothing was.
   Toggles toggles() const;
 
  private:
@@ -49,10 +48,8 @@ class ToggleSampler {
     std::uint64_t addend = 0;
   };
 
-  void step(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
-            std::size_t index);
-  std::vector<std::uint64_t> addends(std::span<const numerics::Word> a,
-                                     std::span<const numerics::Word> b) const;
+  void step(std::span<const numerics::Word> a, std::span<const numerics::Word> b, std::size_t index);
+  std::vector<std::uint64_t> addends(std::span<const numerics::Word> a, std::span<const numerics::Word> b) const;
 
   numerics::DataType type_;
   std::size_t step_width_;
@@ -68,7 +65,6 @@ class ToggleSampler {
 /// Toggles of the reference operands; each thread samples them once per type from a fixed seed.
 const Toggles& reference_toggles(numerics::DataType type);
 
-/// `toggles` over the reference of `type`.
 Switching relative_switching(const Toggles& toggles, numerics::DataType type);
 
 /// Products that one rounding step adds in operands of `type`: 16 bytes of them (Ampere).

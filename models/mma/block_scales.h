@@ -32,13 +32,11 @@ struct BlockScales {
 };
 
 /// All that PTX has. The second and the third are the same under two names.
-inline constexpr BlockScales kMxf8f6f4Scales{ScaledKind::kMxf8f6f4, numerics::ScaleType::kUe8m0,
-                                             32};
+inline constexpr BlockScales kMxf8f6f4Scales{ScaledKind::kMxf8f6f4, numerics::ScaleType::kUe8m0, 32};
 inline constexpr BlockScales kMxf4Scales{ScaledKind::kMxf4, numerics::ScaleType::kUe8m0, 32};
-inline constexpr std::array kMxf4nvf4Scales{
-    BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 32},
-    BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 16},
-    BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe4m3, 16}};
+inline constexpr std::array kMxf4nvf4Scales{BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 32},
+                                            BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 16},
+                                            BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe4m3, 16}};
 /// Those of nvfp4.
 inline constexpr BlockScales kNvf4Scales = kMxf4nvf4Scales.back();
 

@@ -126,8 +126,7 @@ std::string sass_name(std::string_view pattern, const CatalogueEntry& entry) {
   return text;
 }
 
-CatalogueEntry make_entry(const CatalogueRow& row, const OperandTypes& types, bool satfinite,
-                          std::string_view sass) {
+CatalogueEntry make_entry(const CatalogueRow& row, const OperandTypes& types, bool satfinite, std::string_view sass) {
   CatalogueEntry entry;
   entry.instruction = {.shape = row.shape,
                        .a_type = types.a,
@@ -141,8 +140,7 @@ CatalogueEntry make_entry(const CatalogueRow& row, const OperandTypes& types, bo
     entry.instruction.addend = row.addend;
   }
   if (row.types == TypePairs::kXor || row.types == TypePairs::kAnd) {
-    entry.instruction.bit_operation =
-        row.types == TypePairs::kAnd ? BitOperation::kAnd : BitOperation::kXor;
+    entry.instruction.bit_operation = row.types == TypePairs::kAnd ? BitOperation::kAnd : BitOperation::kXor;
   }
   entry.max_n = row.max_n;
   entry.n_step = row.n_step;
@@ -177,8 +175,7 @@ std::string missing(const Target& target, const MmaInstruction& instruction) {
   if (names.empty()) {
     names = named(false);
   }
-  std::string text =
-      std::string(target.name) + " has no " + instruction.ptx_name() + "; near ones: ";
+  std::string text = std::string(target.name) + " has no " + instruction.ptx_name() + "; near ones: ";
   for (std::size_t i = 0; i < kNear && !names.empty(); ++i) {
     const std::vector<std::string_view> views(names.begin(), names.end());
     const std::string nearest(base::nearest_name(instruction.ptx_name(), views));
@@ -201,8 +198,8 @@ std::string CatalogueEntry::ptx_name() const {
   if (max_n != instruction.shape.n) {
     const std::string n = "n" + std::to_string(instruction.shape.n) + "k";
     text.replace(text.find(n), n.size(), "nNk");
-    text += " (N = " + std::to_string(instruction.shape.n) + ", " +
-            std::to_string(instruction.shape.n + n_step) + " .. " + std::to_string(max_n) + ")";
+    text += " (N = " + std::to_string(instruction.shape.n) + ", " + std::to_string(instruction.shape.n + n_step) +
+            " .. " + std::to_string(max_n) + ")";
   }
   return text;
 }
@@ -267,8 +264,7 @@ const Target& target_of_gpu(std::string_view gpu, std::string_view architecture)
   for (const Target& target : targets()) {
     for (const std::string_view candidate : names_of(target)) {
       const std::string family = base::plain_name(candidate);
-      if (target.architecture == architecture && family.size() > longest &&
-          wanted.starts_with(family)) {
+      if (target.architecture == architecture && family.size() > longest && wanted.starts_with(family)) {
         longest = family.size();
         found = &target;
       }
@@ -301,19 +297,17 @@ CatalogueEntry find_instruction(const Target& target, const MmaInstruction& inst
   throw base::InputError(missing(target, instruction));
 }
 
-StepRules instruction_rules(const Target& target, const MmaInstruction& instruction,
-                            SparseGrouping grouping) {
+StepRules instruction_rules(const Target& target, const MmaInstruction& instruction, SparseGrouping grouping) {
   if (find_instruction(target, instruction).is_software) {
-    throw base::InputError(instruction.ptx_name() + " is a software routine on " +
-                           std::string(target.name) + ", whose arithmetic is not modelled");
+    throw base::InputError(instruction.ptx_name() + " is a software routine on " + std::string(target.name) +
+                           ", whose arithmetic is not modelled");
   }
   return step_rules(target.architecture, instruction, grouping);
 }
 
 bool may_need_sorting(const MmaInstruction& instruction) {
   const DataType type = instruction.a_type;
-  const bool plain =
-      instruction.sparse && instruction.family == MmaFamily::kMma && !instruction.needs_order();
+  const bool plain = instruction.sparse && instruction.family == MmaFamily::kMma && !instruction.needs_order();
   return plain && (type == DataType::kF16 || type == DataType::kS8 || type == DataType::kU8);
 }
 

@@ -26,8 +26,7 @@ constexpr bool kSparse = true;
 using Sass = std::array<std::string_view, kSassColumns>;
 
 /// mma on the targets that nvdisasm knows; sm_100 and sm_120 have it too.
-constexpr Sass on(std::string_view sm75, std::string_view sm80, std::string_view sm89,
-                  std::string_view sm90) {
+constexpr Sass on(std::string_view sm75, std::string_view sm80, std::string_view sm89, std::string_view sm90) {
   return {"-", sm75, sm80, sm89, sm90, "+", "+"};
 }
 /// One name from sm_80 to sm_90.
@@ -46,7 +45,6 @@ constexpr Sass only_sm90(std::string_view name) {
 constexpr Sass kOnlySm100{"-", "-", "-", "-", "-", "+", "-"};
 constexpr Sass kOnlySm120{"-", "-", "-", "-", "-", "-", "+"};
 
-/// Where n runs, it does so to 256, for integers in steps of 8 to 24 and of 16 from 32 on.
 constexpr CatalogueRow row(MmaFamily family, const MmaShape& shape, bool sparse, TypePairs types,
                            numerics::DataType result, const Sass& sass,
                            std::optional<numerics::DataType> addend = std::nullopt) {

@@ -43,8 +43,7 @@ struct StepTerms {
   void add_product(const Unpacked& a, const Unpacked& b, int fraction_bits, int scale) {
     using Class = Unpacked::Class;
     const bool infinite = a.kind == Class::kInfinity || b.kind == Class::kInfinity;
-    if (a.kind == Class::kNan || b.kind == Class::kNan ||
-        (infinite && (a.is_zero() || b.is_zero()))) {
+    if (a.kind == Class::kNan || b.kind == Class::kNan || (infinite && (a.is_zero() || b.is_zero()))) {
       nan = true;
     } else if (infinite) {
       add_infinity(a.negative != b.negative);
@@ -114,14 +113,12 @@ std::int64_t aligned(const Term& term, int largest, int fraction_bits) {
   } else if (-shift <= 63) {
     magnitude = term.significand >> -shift;
   }
-  return term.negative ? -static_cast<std::int64_t>(magnitude)
-                       : static_cast<std::int64_t>(magnitude);
+  return term.negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
 }
 
 // sum * 2^unit_exponent in the output format, rounded once; gradual underflow, overflow to
 // infinity, zero is +0.
-Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
-             OutputRounding rounding) {
+Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output, OutputRounding rounding) {
   if (sum == 0) {
     return 0;
   }
@@ -137,8 +134,7 @@ Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
     quotient = magnitude >> dropped;
     const std::uint64_t remainder = magnitude - (quotient << dropped);
     const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
-    if (rounding == OutputRounding::kNearestEven &&
-        (remainder > half || (remainder == half && (quotient & 1) != 0))) {
+    if (rounding == OutputRounding::kNearestEven && (remainder > half || (remainder == half && (quotient & 1) != 0))) {
       ++quotient;
     }
   }
@@ -148,8 +144,7 @@ Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output,
   // The exponent field stands above the mantissa field, so a carry out of the quotient renormalises
   // by itself.
   const auto field_base = static_cast<std::uint64_t>(exponent - output.min_exponent());
-  const std::uint64_t word = ((field_base << output.mantissa_bits) + quotient)
-                             << output.discarded_low_bits;
+  const std::uint64_t word = ((field_base << output.mantissa_bits) + quotient) << output.discarded_low_bits;
   const Word infinity = numerics::infinity(output, false);
   const Word sign = Word{negative} << (output.storage_bits() - 1);
   return sign | static_cast<Word>(std::min<std::uint64_t>(word, infinity));
@@ -165,15 +160,14 @@ FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
 
 Word rounded(std::int64_t sum, int largest_exponent, const StepRules& rules) {
   const FloatFormat& output = *numerics::info(rules.output).format;
-  return rounded(sum, largest_exponent - rules.fraction_bits,
-                 rounding_format(output, rules.cleared_output_bits), rules.rounding);
+  return rounded(sum, largest_exponent - rules.fraction_bits, rounding_format(output, rules.cleared_output_bits),
+                 rules.rounding);
 }
 
 std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   constexpr std::uint64_t kQuietBit = std::uint64_t{1} << 51;
   constexpr std::uint64_t kInvalid = 0xFFF8'0000'0000'0000;
-  const double sum =
-      std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c));
+  const double sum = std::fma(std::bit_cast<double>(a), std::bit_cast<double>(b), std::bit_cast<double>(c));
   if (!std::isnan(sum)) {
     return std::bit_cast<std::uint64_t>(sum);
   }
@@ -189,14 +183,12 @@ std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t
 
 Word accumulator_word(Word c, const MmaInstruction& instruction) {
   const numerics::DataType type = instruction.c_type();
-  return type == instruction.accumulator
-             ? c
-             : numerics::from_double(numerics::to_double(c, type), instruction.accumulator);
+  return type == instruction.accumulator ? c
+                                         : numerics::from_double(numerics::to_double(c, type), instruction.accumulator);
 }
 
-StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
-                     const MmaInstruction& instruction, const StepRules& rules, int scale,
-                     std::vector<Addend>* addends) {
+StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c, const MmaInstruction& instruction,
+                     const StepRules& rules, int scale, std::vector<Addend>* addends) {
   base::ensure(a.size() == b.size(), "trace_step: a and b differ in length");
   base::ensure(!rules.is_integer() && !rules.is_f64(), "trace_step: neither integers nor f64");
   const FloatFormat& a_format = *numerics::info(instruction.a_type).format;
@@ -206,8 +198,7 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
   StepTerms terms;
   terms.finite.reserve(a.size() + 1);
   for (std::size_t k = 0; k < a.size(); ++k) {
-    terms.add_product(operand(a[k], a_format, rules.zero_rule),
-                      operand(b[k], b_format, rules.zero_rule),
+    terms.add_product(operand(a[k], a_format, rules.zero_rule), operand(b[k], b_format, rules.zero_rule),
                       a_format.mantissa_bits + b_format.mantissa_bits, scale);
   }
   terms.add_accumulator(operand(c, output, rules.zero_rule), output.mantissa_bits);
@@ -223,8 +214,7 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
         trace.largest_exponent ? aligned(term, *trace.largest_exponent, rules.fraction_bits) : 0;
     trace.sum += addend;
     if (addends != nullptr) {
-      addends->push_back({term.negative, term.significand, term.exponent - term.fraction_bits,
-                          term.exponent, addend});
+      addends->push_back({term.negative, term.significand, term.exponent - term.fraction_bits, term.exponent, addend});
     }
   }
   if (!trace.largest_exponent) {
@@ -234,8 +224,7 @@ StepTrace trace_step(std::span<const Word> a, std::span<const Word> b, Word c,
   return trace;
 }
 
-Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c,
-                 const MmaInstruction& instruction) {
+Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c, const MmaInstruction& instruction) {
   base::ensure(a.size() == b.size(), "integer_dot: a and b differ in length");
   std::int64_t sum = numerics::to_integer(c, numerics::DataType::kS32);
   for (std::size_t k = 0; k < a.size(); ++k) {
@@ -243,8 +232,7 @@ Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c,
       const bool is_and = instruction.bit_operation == BitOperation::kAnd;
       sum += std::popcount(is_and ? a[k] & b[k] : a[k] ^ b[k]);
     } else {
-      sum += numerics::to_integer(a[k], instruction.a_type) *
-             numerics::to_integer(b[k], instruction.b_type);
+      sum += numerics::to_integer(a[k], instruction.a_type) * numerics::to_integer(b[k], instruction.b_type);
     }
   }
   if (instruction.satfinite) {
@@ -254,14 +242,13 @@ Word integer_dot(std::span<const Word> a, std::span<const Word> b, Word c,
   return static_cast<Word>(sum);
 }
 
-Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c,
-              const MmaInstruction& instruction, const StepRules& rules) {
-  return rules.is_integer() ? integer_dot(a, b, c, instruction)
-                            : trace_step(a, b, c, instruction, rules).result;
+Word dot_step(std::span<const Word> a, std::span<const Word> b, Word c, const MmaInstruction& instruction,
+              const StepRules& rules) {
+  return rules.is_integer() ? integer_dot(a, b, c, instruction) : trace_step(a, b, c, instruction, rules).result;
 }
 
-Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
-               const MmaInstruction& instruction, const StepRules& rules) {
+Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c, const MmaInstruction& instruction,
+               const StepRules& rules) {
   base::ensure(a_row.size() == b_column.size(), "dense_dot: row and column differ in length");
   base::ensure(rules.scaled_window == ScaledWindow::kNone, "dense_dot: scales are missing");
   if (rules.lowered_fp8) {
@@ -276,9 +263,8 @@ Word dense_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word
   return c;
 }
 
-Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbles,
-                std::span<const Word> b_column, Word c, const MmaInstruction& instruction,
-                const StepRules& rules) {
+Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbles, std::span<const Word> b_column,
+                Word c, const MmaInstruction& instruction, const StepRules& rules) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
   const auto group = static_cast<std::size_t>(pattern.group);
@@ -287,9 +273,7 @@ Word sparse_dot(std::span<const Word> a_row, std::span<const std::uint8_t> nibbl
   std::vector<Word> selected(a_row.size());
   for (std::size_t t = 0; t < a_row.size(); ++t) {
     const std::size_t g = t / kept;
-    const auto b = [&](int position) {
-      return b_column[g * group + static_cast<std::size_t>(position)];
-    };
+    const auto b = [&](int position) { return b_column[g * group + static_cast<std::size_t>(position)]; };
     selected[t] = sparsity::selected_word(b, nibbles[g], static_cast<int>(t % kept), pattern);
   }
   return dense_dot(a_row, selected, c, instruction, rules);
@@ -328,9 +312,8 @@ ScaledGroup scaled_group(const ScaledOperands& of, std::size_t first, std::size_
     const Unpacked a = unpack(of.a[k], format);
     const Unpacked b = unpack(of.b[k], format);
     const int exponent = a.exponent + b.exponent;  // of e2m1 none is negative
-    const std::int64_t product =
-        std::int64_t{a.significand * b.significand * a_scale.significand * b_scale.significand}
-        << exponent;
+    const std::int64_t product = std::int64_t{a.significand * b.significand * a_scale.significand * b_scale.significand}
+                                 << exponent;
     sum += a.negative != b.negative ? -product : product;
     if (product != 0) {
       group.largest = std::max(group.largest, std::optional(scale + exponent));
@@ -349,8 +332,7 @@ std::vector<ScaledGroup> scaled_groups(const ScaledOperands& of, std::size_t wid
   return groups;
 }
 
-Word scaled_sum(std::span<const ScaledGroup> groups, const Term& c, int window,
-                const StepRules& rules) {
+Word scaled_sum(std::span<const ScaledGroup> groups, const Term& c, int window, const StepRules& rules) {
   std::int64_t sum = aligned(c, window, rules.fraction_bits);
   for (const ScaledGroup& group : groups) {
     sum += aligned(group.sum, window, rules.fraction_bits);
@@ -361,8 +343,7 @@ Word scaled_sum(std::span<const ScaledGroup> groups, const Term& c, int window,
 // The sum of a step with ue8m0 scales on B200 in which a product stands above C. A group that C
 // reaches is cut as if C had the window. Where scales are so small that C is 0 and the result
 // subnormal, groups below 2^-174 are lost, unless the result is 0 with them.
-Word mxf4_sum_of_b200(std::span<const ScaledGroup> groups, const Term& c, int window,
-                      const StepRules& rules) {
+Word mxf4_sum_of_b200(std::span<const ScaledGroup> groups, const Term& c, int window, const StepRules& rules) {
   constexpr int kLostExponent = -174;
   const int lost_bits = std::clamp(kLostExponent - (window - rules.fraction_bits), 0, 62);
   std::int64_t sum = aligned(c, window, rules.fraction_bits);
@@ -419,8 +400,7 @@ Word scaled_fp4_step(const ScaledOperands& of, Word c, const StepRules& rules) {
 }
 
 // One step of mxf8f6f4, over one block.
-Word scaled_step(const ScaledOperands& of, Word c, const MmaInstruction& instruction,
-                 const StepRules& rules) {
+Word scaled_step(const ScaledOperands& of, Word c, const MmaInstruction& instruction, const StepRules& rules) {
   if (of.has_nan_scale()) {
     return numerics::canonical_nan(*numerics::info(rules.output).format);
   }
@@ -428,8 +408,7 @@ Word scaled_step(const ScaledOperands& of, Word c, const MmaInstruction& instruc
   return trace_step(of.a, of.b, c, instruction, rules, scale).result;
 }
 
-std::vector<Unpacked> unpack_scales(std::span<const Word> scales, const BlockScales& kind,
-                                    ZeroRule zero_rule) {
+std::vector<Unpacked> unpack_scales(std::span<const Word> scales, const BlockScales& kind, ZeroRule zero_rule) {
   std::vector<Unpacked> result;
   for (const Word scale : scales) {
     result.push_back(with_zero_rule(numerics::unpack_scale(scale, kind.type), zero_rule));
@@ -439,18 +418,17 @@ std::vector<Unpacked> unpack_scales(std::span<const Word> scales, const BlockSca
 
 }  // namespace
 
-Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_column,
-                      std::span<const Word> a_scales, std::span<const Word> b_scales, Word c,
-                      const MmaInstruction& instruction, const StepRules& rules) {
+Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_column, std::span<const Word> a_scales,
+                      std::span<const Word> b_scales, Word c, const MmaInstruction& instruction,
+                      const StepRules& rules) {
   base::ensure(instruction.scales.has_value(), "block_scaled_dot: without scales");
   const BlockScales& scales = *instruction.scales;
   const auto block = static_cast<std::size_t>(scales.block);
   const auto step = static_cast<std::size_t>(rules.products_per_step);
   const bool is_fp4 = rules.scaled_window != ScaledWindow::kNone;
-  base::ensure(is_fp4 ? step % block == 0 : step == block,
-               "block_scaled_dot: a step is no number of blocks");
-  base::ensure(a_row.size() == b_column.size() && a_row.size() % step == 0 &&
-                   a_row.size() == a_scales.size() * block && a_scales.size() == b_scales.size(),
+  base::ensure(is_fp4 ? step % block == 0 : step == block, "block_scaled_dot: a step is no number of blocks");
+  base::ensure(a_row.size() == b_column.size() && a_row.size() % step == 0 && a_row.size() == a_scales.size() * block &&
+                   a_scales.size() == b_scales.size(),
                "block_scaled_dot: rows, columns and scales do not fit together");
   const std::vector<Unpacked> of_a = unpack_scales(a_scales, scales, rules.zero_rule);
   const std::vector<Unpacked> of_b = unpack_scales(b_scales, scales, rules.zero_rule);
@@ -463,8 +441,7 @@ Word block_scaled_dot(std::span<const Word> a_row, std::span<const Word> b_colum
   return c;
 }
 
-std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column,
-                      std::uint64_t c) {
+std::uint64_t f64_dot(std::span<const std::uint64_t> a_row, std::span<const std::uint64_t> b_column, std::uint64_t c) {
   base::ensure(a_row.size() == b_column.size(), "f64_dot: row and column differ in length");
   for (std::size_t k = 0; k < a_row.size(); ++k) {
     c = fused_multiply_add(a_row[k], b_column[k], c);

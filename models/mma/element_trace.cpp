@@ -21,14 +21,13 @@ Addend exact_addend(std::int64_t value) {
   return {value < 0, static_cast<std::uint64_t>(std::abs(value)), 0, 0, value};
 }
 
-ElementStep integer_step(std::span<const Word> a, std::span<const Word> b, Word c,
-                         const MmaInstruction& instruction) {
+ElementStep integer_step(std::span<const Word> a, std::span<const Word> b, Word c, const MmaInstruction& instruction) {
   ElementStep step;
   step.kind = StepKind::kExact;
   step.accumulator = c;
   for (std::size_t k = 0; k < a.size(); ++k) {
-    step.addends.push_back(exact_addend(numerics::to_integer(a[k], instruction.a_type) *
-                                        numerics::to_integer(b[k], instruction.b_type)));
+    step.addends.push_back(
+        exact_addend(numerics::to_integer(a[k], instruction.a_type) * numerics::to_integer(b[k], instruction.b_type)));
   }
   step.addends.push_back(exact_addend(numerics::to_integer(c, DataType::kS32)));
   for (const Addend& addend : step.addends) {
@@ -38,8 +37,8 @@ ElementStep integer_step(std::span<const Word> a, std::span<const Word> b, Word 
   return step;
 }
 
-ElementStep aligned_step(std::span<const Word> a, std::span<const Word> b, Word c,
-                         const MmaInstruction& instruction, const StepRules& rules) {
+ElementStep aligned_step(std::span<const Word> a, std::span<const Word> b, Word c, const MmaInstruction& instruction,
+                         const StepRules& rules) {
   ElementStep step;
   step.accumulator = c;
   step.trace = trace_step(a, b, c, instruction, rules, 0, &step.addends);
@@ -55,8 +54,7 @@ std::vector<ElementStep> lowered_steps(std::span<const Word> a, std::span<const 
     const std::size_t count = std::min(depth, a.size() - k);
     Word partial = 0;
     for (std::size_t half = 0; half < 2; ++half) {
-      LoweredHalf products =
-          lowered_half(a.subspan(k, count), b.subspan(k, count), half, instruction);
+      LoweredHalf products = lowered_half(a.subspan(k, count), b.subspan(k, count), half, instruction);
       ElementStep step = aligned_step(products.a, products.b, partial, as_f16, rules);
       step.positions = std::move(products.positions);
       for (std::size_t& position : step.positions) {
@@ -90,9 +88,8 @@ void require_steps(const MmaInstruction& instruction, const StepRules& rules) {
   }
 }
 
-std::vector<ElementStep> trace_element(std::span<const Word> a_row, std::span<const Word> b_column,
-                                       Word c, const MmaInstruction& instruction,
-                                       const StepRules& rules) {
+std::vector<ElementStep> trace_element(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
+                                       const MmaInstruction& instruction, const StepRules& rules) {
   base::ensure(a_row.size() == b_column.size(), "trace_element: row and column differ in length");
   require_steps(instruction, rules);
   if (rules.lowered_fp8) {
@@ -105,8 +102,8 @@ std::vector<ElementStep> trace_element(std::span<const Word> a_row, std::span<co
     const std::size_t count = std::min(width, a_row.size() - k);
     const auto a = a_row.subspan(k, count);
     const auto b = b_column.subspan(k, count);
-    ElementStep step = rules.is_integer() ? integer_step(a, b, c, instruction)
-                                          : aligned_step(a, b, c, instruction, rules);
+    ElementStep step =
+        rules.is_integer() ? integer_step(a, b, c, instruction) : aligned_step(a, b, c, instruction, rules);
     step.positions.resize(count);
     std::iota(step.positions.begin(), step.positions.end(), k);
     c = step.trace.result;

@@ -37,8 +37,7 @@ void require_steps(const MmaInstruction& instruction, const StepRules& rules);
 /// One element of D of one instruction, step by step: the arithmetic of dense_dot(). `a_row` is a
 /// row of A as stored, `b_column` what the multipliers get beside it, `c` a word of
 /// instruction.c_type(). Throws as require_steps() does.
-std::vector<ElementStep> trace_element(std::span<const numerics::Word> a_row,
-                                       std::span<const numerics::Word> b_column, numerics::Word c,
-                                       const MmaInstruction& instruction, const StepRules& rules);
+std::vector<ElementStep> trace_element(std::span<const numerics::Word> a_row, std::span<const numerics::Word> b_column,
+                                       numerics::Word c, const MmaInstruction& instruction, const StepRules& rules);
 
 }  // namespace sptc::mma

@@ -11,8 +11,7 @@ namespace sptc::mma {
 namespace {
 
 std::string shape_name(const MmaShape& shape) {
-  return "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
-         std::to_string(shape.k);
+  return "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" + std::to_string(shape.k);
 }
 
 }  // namespace
@@ -37,8 +36,7 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
   FragmentLayout layout;
   switch (operand) {
     case FragmentOperand::kA:
-      layout = {operand, shape.m, instruction.compressed_k(),
-                numerics::storage_bits(instruction.a_type)};
+      layout = {operand, shape.m, instruction.compressed_k(), numerics::storage_bits(instruction.a_type)};
       break;
     case FragmentOperand::kB:
       layout = {operand, shape.k, shape.n, numerics::storage_bits(instruction.b_type)};
@@ -52,13 +50,12 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
   // quad.
   const int k_block = 4 * layout.elements_per_register();
   const int k = operand == FragmentOperand::kA ? layout.cols : layout.rows;
-  const bool whole = operand == FragmentOperand::kAccumulator ? layout.element_bits >= 16
-                                                              : k > 0 && k % k_block == 0;
+  const bool whole = operand == FragmentOperand::kAccumulator ? layout.element_bits >= 16 : k > 0 && k % k_block == 0;
   if (!known_tile || !whole) {
     throw base::InputError("no fragment layout for " + shape_name(shape) + " with elements of " +
                            std::to_string(layout.element_bits) +
-                           " bits: allowed is m16n8k* with k of A and B a multiple of " +
-                           std::to_string(k_block) + " and accumulators of 16 or 32 bits");
+                           " bits: allowed is m16n8k* with k of A and B a multiple of " + std::to_string(k_block) +
+                           " and accumulators of 16 or 32 bits");
   }
   return layout;
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstdint>
+
 namespace sptc::mma {
 
 struct MmaInstruction;
 
 inline constexpr int kWarpLanes = 32;
+/// One 32-bit register in each lane of a warp.
+using LaneRegister = std::array<std::uint32_t, kWarpLanes>;
 
 /// The matrix operands of mma.sync; C and D have the same layout.
 enum class FragmentOperand { kA, kB, kAccumulator };
@@ -35,8 +40,7 @@ struct FragmentSlot {
 ///
 ///   A  (T32, V)  -> (M16, K):  row = q + 8 (j & 1)     col = 4P (j >> 1) + P t + i
 ///   B  (T32, V)  -> (K, N8):   row = 4P j + P t + i    col = q
-///   C  (T32, V4) -> (M16, N8): row = q + 8 (v >> 1)    col = 2t + (v & 1)          with v = P j +
-///   i
+///   C  (T32, V4) -> (M16, N8): row = q + 8 (v >> 1)    col = 2t + (v & 1)       v = P j + i
 ///
 /// so an f32 or s32 accumulator is four registers, and an f16 accumulator two, low half first. A of
 /// mma.sp is the same formula over the compressed matrix [16, k/2]; its B has all k rows.
@@ -49,7 +53,6 @@ struct FragmentLayout {
   int elements_per_register() const { return 32 / element_bits; }
   int registers() const { return rows * cols / (kWarpLanes * elements_per_register()); }
 
-  /// (lane, register, element) -> (row, col).
   FragmentCoordinate coordinate(const FragmentSlot& slot) const {
     const int quad = slot.lane >> 2;
     const int lane_of_quad = slot.lane & 3;
@@ -67,7 +70,6 @@ struct FragmentLayout {
     return {quad + 8 * (value >> 1), 2 * lane_of_quad + (value & 1)};
   }
 
-  /// (row, col) -> (lane, register, element): the inverse.
   FragmentSlot slot(const FragmentCoordinate& where) const;
 
   bool operator==(const FragmentLayout&) const = default;

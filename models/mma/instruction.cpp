@@ -28,8 +28,8 @@ std::string_view kind(const MmaInstruction& instruction) {
 /// Whether the name says how many scales there are and of which type: mxf8f6f4 of tcgen05 has no
 /// choice of them.
 bool spells_scales(const MmaInstruction& instruction) {
-  return instruction.scales && (instruction.family != MmaFamily::kTcgen05 ||
-                                instruction.scales->kind != ScaledKind::kMxf8f6f4);
+  return instruction.scales &&
+         (instruction.family != MmaFamily::kTcgen05 || instruction.scales->kind != ScaledKind::kMxf8f6f4);
 }
 
 /// ".kind::mxf4nvf4.block_scale.scale_vec::4X"
@@ -44,9 +44,7 @@ std::string scaled_kind(const MmaInstruction& instruction) {
 std::string prefix(const MmaInstruction& instruction) {
   const bool is_mma = instruction.family == MmaFamily::kMma;
   // Metadata of block-scaled mma.sp are always in order (PTX ISA 8.7).
-  const std::string sp = !instruction.sparse         ? ""
-                         : instruction.needs_order() ? ".sp::ordered_metadata"
-                                                     : ".sp";
+  const std::string sp = !instruction.sparse ? "" : instruction.needs_order() ? ".sp::ordered_metadata" : ".sp";
   if (instruction.family == MmaFamily::kWgmma) {
     return "wgmma.mma_async" + sp + ".sync.aligned";
   }
@@ -57,8 +55,7 @@ std::string prefix(const MmaInstruction& instruction) {
   const auto is_fp6_or_fp4 = [](DataType type) {
     return numerics::info(type).is_float() && numerics::storage_bits(type) < 8;
   };
-  const bool has_kind =
-      !is_mma || is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type);
+  const bool has_kind = !is_mma || is_fp6_or_fp4(instruction.a_type) || is_fp6_or_fp4(instruction.b_type);
   return has_kind ? text + ".kind::" + std::string(kind(instruction)) : text;
 }
 
@@ -72,9 +69,8 @@ std::string_view name(MmaFamily family) {
 std::string MmaInstruction::ptx_name() const {
   const auto type = [](DataType t) { return "." + std::string(numerics::name(t)); };
   const bool is_warp_wide = !is_asynchronous();
-  std::string text = prefix(*this) + ".m" + std::to_string(shape.m) + "n" +
-                     std::to_string(shape.n) + "k" + std::to_string(shape.k) +
-                     (is_warp_wide ? ".row.col" : "") + (satfinite ? ".satfinite" : "") +
+  std::string text = prefix(*this) + ".m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
+                     std::to_string(shape.k) + (is_warp_wide ? ".row.col" : "") + (satfinite ? ".satfinite" : "") +
                      type(accumulator) + type(a_type) + type(b_type);
   if (is_warp_wide) {
     text += type(c_type());
@@ -98,15 +94,12 @@ int MmaInstruction::metadata_bits_per_row() const {
 
 MmaInstruction gemm_instruction(DataType operand, bool sparse) {
   if (!numerics::is_operand_type(operand)) {
-    throw base::InputError("no matrix instruction takes operands of type '" +
-                           std::string(numerics::name(operand)) + "'");
+    throw base::InputError("no matrix instruction takes operands of type '" + std::string(numerics::name(operand)) +
+                           "'");
   }
   const int compressed_k = 32 * 8 / numerics::storage_bits(operand);
-  return {{16, 8, sparse ? 2 * compressed_k : compressed_k},
-          operand,
-          operand,
-          numerics::accumulator_type(operand),
-          sparse};
+  return {
+      {16, 8, sparse ? 2 * compressed_k : compressed_k}, operand, operand, numerics::accumulator_type(operand), sparse};
 }
 
 MmaInstruction gemm_instruction(std::string_view architecture, DataType operand, bool sparse) {
@@ -138,8 +131,7 @@ MmaInstruction gemm_instruction(DataType operand, bool sparse, const MmaDesign& 
     compressed_k = static_cast<int>(base::round_up(compressed_k, whole_steps));
     instruction.pattern = pattern;
   }
-  instruction.shape = {design.m, design.n,
-                       sparse ? compressed_k / pattern.kept * pattern.group : compressed_k};
+  instruction.shape = {design.m, design.n, sparse ? compressed_k / pattern.kept * pattern.group : compressed_k};
   return instruction;
 }
 
@@ -153,8 +145,7 @@ BlockScales gemm_scales(DataType operand, int block) {
 OperandRegisters operand_registers(const MmaInstruction& instruction) {
   constexpr int kRegisterBits = 32 * 32;  // of all lanes
   const auto registers = [](int elements, DataType type) {
-    return static_cast<int>(
-        base::ceil_div(std::int64_t{elements} * numerics::storage_bits(type), kRegisterBits));
+    return static_cast<int>(base::ceil_div(std::int64_t{elements} * numerics::storage_bits(type), kRegisterBits));
   };
   const MmaShape& shape = instruction.shape;
   OperandRegisters result;

@@ -36,10 +36,10 @@ struct MmaInstruction {
   bool sparse = false;
   MmaFamily family = MmaFamily::kMma;
   std::optional<numerics::DataType> addend = std::nullopt;  ///< C of m8n8k4: f16 beside an f32 D
-  bool satfinite = false;  ///< integers: one clamp of the exact sum instead of wrapping
-  std::optional<BlockScales> scales = std::nullopt;          ///< of block-scaled instructions
+  bool satfinite = false;                            ///< integers: one clamp of the exact sum instead of wrapping
+  std::optional<BlockScales> scales = std::nullopt;  ///< of block-scaled instructions
   std::optional<BitOperation> bit_operation = std::nullopt;  ///< b1 only
-  /// Of a sparse instruction that no GPU has; else the hardware's for the type.
+  /// The pattern of a sparse instruction that no GPU has; else the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
   /// Spelt .sp::ordered_metadata; block-scaled mma.sp, which always is, has false. Not of others
   /// than mma.
@@ -50,26 +50,20 @@ struct MmaInstruction {
   /// Whether it multiplies straight from shared memory, for warps that go on meanwhile: wgmma and
   /// tcgen05.mma.
   bool is_asynchronous() const { return family != MmaFamily::kMma; }
-  /// That run it together.
+  /// Warps that run it together.
   int warps() const { return is_asynchronous() ? kWarpsPerWarpgroup : 1; }
   numerics::DataType c_type() const { return addend.value_or(accumulator); }
-  sparsity::Pattern sparse_pattern() const {
-    return pattern.value_or(sparsity::hardware_pattern(a_type));
-  }
+  sparsity::Pattern sparse_pattern() const { return pattern.value_or(sparsity::hardware_pattern(a_type)); }
   /// Elements of A per row: k, or the kept ones where sparse.
   int compressed_k() const {
     const int halves = sparse ? shape.k / 2 : shape.k;
     return pattern ? shape.k / pattern->group * pattern->kept : halves;
   }
-  /// Elements of B that the instruction reads from registers or from shared memory.
   int b_elements() const { return shape.n * shape.k; }
-  /// Bits of metadata per row where sparse.
   int metadata_bits_per_row() const;
   int macs() const { return shape.m * shape.n * compressed_k(); }  ///< executed
   /// Whether the indices of a group of A must rise, else D is undefined (PTX ISA, mma.sp).
-  bool needs_order() const {
-    return sparse && family == MmaFamily::kMma && (ordered_metadata || scales.has_value());
-  }
+  bool needs_order() const { return sparse && family == MmaFamily::kMma && (ordered_metadata || scales.has_value()); }
   /// "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"
   std::string ptx_name() const;
 };
@@ -82,8 +76,7 @@ MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse);
 /// m8n8k4, Turing m16n8k8 and for bytes m8n8k16, all later ones what Ampere has (CUTLASS,
 /// include/cutlass/arch/mma_sm70.h and mma_sm75.h). A type that the architecture does not take gets
 /// Ampere's instruction, which the catalogue then refuses with the near ones.
-MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataType operand,
-                                bool sparse);
+MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataType operand, bool sparse);
 
 /// The same for a tensor core of one's own. A sparse instruction of another pattern than the
 /// hardware's is as deep as the dense one (compressed), or deeper where the groups do not fill
@@ -91,8 +84,8 @@ MmaInstruction gemm_instruction(std::string_view architecture, numerics::DataTyp
 MmaInstruction gemm_instruction(numerics::DataType operand, bool sparse, const MmaDesign& design,
                                 const sparsity::Pattern& pattern);
 
-/// The scales of GEMM kernels for `operand` that have one for every `block` elements: of e2m1 those
-/// of nvfp4 (16) and mxfp4 (32), of all others those of mxf8f6f4.
+/// The scales of GEMM kernels for `operand` that have one for every `block` elements: those of
+/// nvfp4 (16) and mxfp4 (32) for e2m1, those of mxf8f6f4 for all others.
 BlockScales gemm_scales(numerics::DataType operand, int block);
 
 /// Registers per lane that the operands of an instruction fill.

@@ -20,9 +20,9 @@ namespace {
 using numerics::DataType;
 
 // Parts that say nothing that the shape and the types do not.
-constexpr std::array<std::string_view, 12> kSilentParts{
-    "sync",      "aligned",    "row",          "col",      "popc",         "mma_async",
-    "kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "cta_group::1", "mma"};
+constexpr std::array<std::string_view, 12> kSilentParts{"sync",         "aligned",   "row",          "col",
+                                                        "popc",         "mma_async", "kind::f16",    "kind::tf32",
+                                                        "kind::f8f6f4", "kind::i8",  "cta_group::1", "mma"};
 
 /// A part that says something about block scales.
 struct ScalePart {
@@ -73,8 +73,7 @@ std::optional<MmaShape> parse_shape(std::string_view part) {
   MmaShape shape;
   const char* at = part.data();
   const char* const end = at + part.size();
-  for (const auto& [letter, extent] :
-       {std::pair{'m', &shape.m}, std::pair{'n', &shape.n}, std::pair{'k', &shape.k}}) {
+  for (const auto& [letter, extent] : {std::pair{'m', &shape.m}, std::pair{'n', &shape.n}, std::pair{'k', &shape.k}}) {
     if (at == end || *at != letter) {
       return std::nullopt;
     }
@@ -90,8 +89,7 @@ std::optional<MmaShape> parse_shape(std::string_view part) {
 /// Why a name with `part`, which take_flag() does not take, is refused.
 std::string refusal_of(std::string_view part) {
   std::vector<std::string_view> known = split(kNotModelled, ' ');
-  const bool is_ptx =
-      part.starts_with(kCollector) || std::find(known.begin(), known.end(), part) != known.end();
+  const bool is_ptx = part.starts_with(kCollector) || std::find(known.begin(), known.end(), part) != known.end();
   const std::string quoted = "'" + std::string(part.substr(0, 40)) + "'";
   if (is_ptx) {
     return quoted +
@@ -160,7 +158,6 @@ class ScaleParts {
     return whole ? nullptr : "k is no multiple of the scales of a row";
   }
 
-  /// With what PTX takes where a part is left out.
   BlockScales scales(int depth) const {
     BlockScales result = kMxf8f6f4Scales;
     result.kind = said_.kind.value_or(result.kind);

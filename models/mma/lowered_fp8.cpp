@@ -65,9 +65,7 @@ Word lowered_fp8_dot(std::span<const Word> a_row, std::span<const Word> b_column
   const std::size_t depth = 2 * static_cast<std::size_t>(rules.products_per_step);
   for (std::size_t k = 0; k < a_row.size(); k += depth) {
     const std::size_t count = std::min(depth, a_row.size() - k);
-    c = trace_lowered_fp8(a_row.subspan(k, count), b_column.subspan(k, count), c, instruction,
-                          rules)
-            .result;
+    c = trace_lowered_fp8(a_row.subspan(k, count), b_column.subspan(k, count), c, instruction, rules).result;
   }
   return c;
 }

@@ -24,9 +24,8 @@ struct LoweredTrace {
 /// in {0,1} and no C, the second the others; C is added by an IEEE addition, nearest even. For a
 /// sparse instruction k counts elements of A as stored. Source: the captured words of H100 and
 /// H200, the published ones of B200 (MATLAB-tensor-core).
-LoweredTrace trace_lowered_fp8(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
-                               numerics::Word c, const MmaInstruction& instruction,
-                               const StepRules& rules);
+LoweredTrace trace_lowered_fp8(std::span<const numerics::Word> a, std::span<const numerics::Word> b, numerics::Word c,
+                               const MmaInstruction& instruction, const StepRules& rules);
 
 /// The products of one of the two f16 steps: operands converted, and their places in the fp8
 /// instruction.
@@ -34,16 +33,14 @@ struct LoweredHalf {
   std::vector<std::size_t> positions;
   std::vector<numerics::Word> a, b;
 };
-LoweredHalf lowered_half(std::span<const numerics::Word> a, std::span<const numerics::Word> b,
-                         std::size_t half, const MmaInstruction& instruction);
+LoweredHalf lowered_half(std::span<const numerics::Word> a, std::span<const numerics::Word> b, std::size_t half,
+                         const MmaInstruction& instruction);
 /// The instruction whose steps they are.
 MmaInstruction lowered_instruction(const MmaInstruction& instruction);
 /// x + y of the accumulator's type, to nearest even.
 numerics::Word ieee_add(numerics::Word x, numerics::Word y, numerics::DataType type);
 
-/// The same over any K, instruction after instruction.
-numerics::Word lowered_fp8_dot(std::span<const numerics::Word> a_row,
-                               std::span<const numerics::Word> b_column, numerics::Word c,
-                               const MmaInstruction& instruction, const StepRules& rules);
+numerics::Word lowered_fp8_dot(std::span<const numerics::Word> a_row, std::span<const numerics::Word> b_column,
+                               numerics::Word c, const MmaInstruction& instruction, const StepRules& rules);
 
 }  // namespace sptc::mma

@@ -14,8 +14,7 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
         const FragmentCoordinate first = layout.coordinate({lane, reg, 0});
         const int line = columns ? first.col : first.row;
         const int along_k = columns ? first.row : first.col;
-        table.push_back(
-            static_cast<std::uint16_t>(line * row_words + along_k * layout.element_bits / 32));
+        table.push_back(static_cast<std::uint16_t>(line * row_words + along_k * layout.element_bits / 32));
       }
     }
     return table;
@@ -44,8 +43,7 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
       for (int row = 0; row < kRows; ++row) {
         for (int group = 0; group < groups_; ++group) {
           const auto slot = sparsity::metadata_slot(format, selector, {row, group});
-          table.push_back(
-              {static_cast<std::uint8_t>(slot.lane), static_cast<std::uint8_t>(4 * slot.nibble)});
+          table.push_back({static_cast<std::uint8_t>(slot.lane), static_cast<std::uint8_t>(4 * slot.nibble)});
         }
       }
     }
@@ -75,26 +73,22 @@ void RegisterMap::gather_metadata(const MmaRegisters& registers, OperandWords& w
   if (indices_) {
     for (int row = 0; row < kRows; ++row) {
       for (int slot = 0; slot < instruction_.compressed_k(); ++slot) {
-        words.indices[row][slot] =
-            indices_->read(registers.selector, row, slot, registers.metadata);
+        words.indices[row][slot] = indices_->read(registers.selector, row, slot, registers.metadata);
       }
     }
     return;
   }
-  const std::vector<MetadataNibble>& table =
-      metadata_[static_cast<std::size_t>(registers.selector)];
+  const std::vector<MetadataNibble>& table = metadata_[static_cast<std::size_t>(registers.selector)];
   std::size_t i = 0;
   for (int row = 0; row < kRows; ++row) {
     for (int group = 0; group < groups_; ++group) {
       const MetadataNibble& nibble = table[i++];
-      words.nibbles[row][group] =
-          static_cast<std::uint8_t>((registers.metadata[0][nibble.lane] >> nibble.shift) & 0xF);
+      words.nibbles[row][group] = static_cast<std::uint8_t>((registers.metadata[0][nibble.lane] >> nibble.shift) & 0xF);
     }
   }
 }
 
-void RegisterMap::gather_accumulators(const LaneRegister* registers,
-                                      std::uint32_t (*words)[kCols]) const {
+void RegisterMap::gather_accumulators(const LaneRegister* registers, std::uint32_t (*words)[kCols]) const {
   std::uint32_t* c = &words[0][0];
   const int bits = 32 / accumulators_per_register_;
   const std::uint32_t mask = 0xFFFFFFFFU >> (32 - bits);

@@ -3,7 +3,6 @@
 
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "models/mma/lane_register.h"
 #include "models/mma/stage_data.h"
 #include "models/sparsity/packed_indices.h"
 
@@ -55,11 +54,9 @@ class RegisterMap {
 
  private:
   template <typename WordAt>
-  static void load(const std::vector<std::uint16_t>& table, int row_words, WordAt word_at,
-                   LaneRegister* registers) {
+  static void load(const std::vector<std::uint16_t>& table, int row_words, WordAt word_at, LaneRegister* registers) {
     for (std::size_t i = 0; i < table.size(); ++i) {
-      registers[i / kWarpLanes][i % kWarpLanes] =
-          word_at(table[i] / row_words, table[i] % row_words);
+      registers[i / kWarpLanes][i % kWarpLanes] = word_at(table[i] / row_words, table[i] % row_words);
     }
   }
 

@@ -11,7 +11,7 @@ namespace sptc::mma {
 inline constexpr int kRows = 16;             ///< rows of A and D of an instruction
 inline constexpr int kCols = 8;              ///< columns of B and D
 inline constexpr int kMaxStepProducts = 16;  ///< largest L (s8)
-// Of an instruction. The hardware's have 32 and 64 of them (sparse s8); designs of one's own may
+// Extents of an instruction: the hardware's have 32 and 64 (sparse s8); designs of one's own may
 // have more.
 inline constexpr int kMaxCompressedK = 128;  ///< elements of A per row
 inline constexpr int kMaxLogicalK = 256;     ///< rows of B
@@ -47,8 +47,8 @@ struct OperandWords {
   std::uint32_t a[kRows][kMaxAWords];  ///< row-major; the hardware's have 16 or 32 bytes per row
   std::uint32_t b[kCols][kMaxBWords];  ///< column-major; 16, 32 or 64 bytes per column
   std::uint32_t c[kRows][kCols];       ///< one accumulator per word
-  std::uint8_t nibbles[kRows][16];  ///< sparse: metadata per row and group; unset past its groups
-  /// A pattern of one's own, instead of nibbles: where in its group each kept element stands.
+  std::uint8_t nibbles[kRows][16];     ///< sparse: metadata per row and group; unset past its groups
+  /// Where in its group each kept element stands, of a pattern of one's own instead of nibbles.
   std::uint8_t indices[kRows][kMaxCompressedK];
 };
 

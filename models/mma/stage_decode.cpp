@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The first stage: registers in matrix order, taken apart into significands and exponents.
+#include "models/base/vector_clones.h"
 #include "models/mma/stages.h"
-#include "models/mma/vector_clones.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 #include "models/numerics/float_format.h"
@@ -32,10 +32,8 @@ struct FloatDecoder {
   void decode(std::uint32_t word, Lane& significand, Lane& exponent) const {
     const std::uint32_t bits = word >> format_.discarded_low_bits;
     const std::uint32_t exponent_field = field(word);
-    const std::uint32_t magnitude =
-        (bits & mantissa_mask_) | (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
-    const bool negative =
-        ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
+    const std::uint32_t magnitude = (bits & mantissa_mask_) | (exponent_field != 0 ? 1U << format_.mantissa_bits : 0U);
+    const bool negative = ((bits >> (format_.storage_bits() - 1 - format_.discarded_low_bits)) & 1) != 0;
     const auto value = static_cast<std::int32_t>(magnitude);
     significand = static_cast<Lane>(negative ? -value : value);
     const std::int32_t unbiased =
@@ -64,8 +62,7 @@ struct FloatDecoder {
 
 // Decodes words(row, col) into `numbers`. Specials become zeros with flags.
 template <typename Numbers, typename WordAt>
-inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows,
-                                                         int cols, WordAt word_at,
+inline __attribute__((always_inline)) void decode_floats(const FloatFormat& format, int rows, int cols, WordAt word_at,
                                                          Numbers& numbers) {
   const FloatDecoder decoder(format);
   bool special = false;
@@ -93,14 +90,13 @@ inline __attribute__((always_inline)) void decode_floats(const FloatFormat& form
 }
 
 template <typename Numbers, typename WordAt>
-inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols,
-                                                           WordAt word_at, Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, int rows, int cols, WordAt word_at,
+                                                           Numbers& numbers) {
   for (int r = 0; r < rows; ++r) {
     for (int c = 0; c < cols; ++c) {
       const std::uint32_t word = word_at(r, c);
       using Lane = std::remove_reference_t<decltype(numbers.significand[r][c])>;
-      numbers.significand[r][c] =
-          signed_bytes ? static_cast<std::int8_t>(word & 0xFF) : static_cast<Lane>(word);
+      numbers.significand[r][c] = signed_bytes ? static_cast<std::int8_t>(word & 0xFF) : static_cast<Lane>(word);
       numbers.exponent[r][c] = 0;
     }
   }
@@ -110,10 +106,8 @@ inline __attribute__((always_inline)) void decode_integers(bool signed_bytes, in
 // Elements of storage type Raw packed in words, `row_words` words to a line. Lines are rows, or
 // columns if `transposed`.
 template <typename Raw, typename Numbers, typename Decode>
-inline __attribute__((always_inline)) void decode_packed(int rows, int cols,
-                                                         const std::uint32_t* words, int row_words,
-                                                         bool transposed, Decode decode,
-                                                         Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_packed(int rows, int cols, const std::uint32_t* words, int row_words,
+                                                         bool transposed, Decode decode, Numbers& numbers) {
   constexpr int kMaxLines = std::max(kRows, kCols);
   constexpr int kLineElements = kMaxBWords * 4 / sizeof(Raw);
   Raw lines[kMaxLines][kLineElements];
@@ -131,9 +125,8 @@ inline __attribute__((always_inline)) void decode_packed(int rows, int cols,
 }
 
 template <typename Numbers>
-inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols,
-                                                          const std::uint32_t* words, int row_words,
-                                                          bool transposed, Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_operand(DataType type, int rows, int cols, const std::uint32_t* words,
+                                                          int row_words, bool transposed, Numbers& numbers) {
   const auto floats = [&](int r, int c, auto word_at, auto& out) {
     decode_floats(*numerics::info(type).format, r, c, word_at, out);
   };
@@ -158,8 +151,8 @@ inline __attribute__((always_inline)) void decode_operand(DataType type, int row
 }
 
 template <typename Numbers>
-inline __attribute__((always_inline)) void decode_accumulator_words(
-    DataType type, const std::uint32_t (*words)[kCols], Numbers& numbers) {
+inline __attribute__((always_inline)) void decode_accumulator_words(DataType type, const std::uint32_t (*words)[kCols],
+                                                                    Numbers& numbers) {
   const auto word_at = [words](int r, int c) { return words[r][c]; };
   if (numerics::info(type).is_float()) {
     decode_floats(*numerics::info(type).format, kRows, kCols, word_at, numbers);
@@ -171,13 +164,10 @@ inline __attribute__((always_inline)) void decode_accumulator_words(
 }  // namespace
 
 SPTC_VECTOR_CLONES
-void decode_operands(const StepContext& context, const OperandWords& words,
-                     FetchedOperands& fetched) {
+void decode_operands(const StepContext& context, const OperandWords& words, FetchedOperands& fetched) {
   const MmaInstruction& instruction = context.instruction;
-  decode_operand(instruction.a_type, kRows, instruction.compressed_k(), &words.a[0][0], kMaxAWords,
-                 false, fetched.a);
-  decode_operand(instruction.b_type, instruction.shape.k, kCols, &words.b[0][0], kMaxBWords, true,
-                 fetched.b);
+  decode_operand(instruction.a_type, kRows, instruction.compressed_k(), &words.a[0][0], kMaxAWords, false, fetched.a);
+  decode_operand(instruction.b_type, instruction.shape.k, kCols, &words.b[0][0], kMaxBWords, true, fetched.b);
   decode_accumulator_words(instruction.accumulator, words.c, fetched.c);
   if (instruction.pattern) {
     std::memcpy(fetched.indices, words.indices, sizeof(fetched.indices));
@@ -187,8 +177,7 @@ void decode_operands(const StepContext& context, const OperandWords& words,
 }
 
 SPTC_VECTOR_CLONES
-void decode_accumulators(const StepContext& context, const RoundedResults& words,
-                         Accumulators& accumulators) {
+void decode_accumulators(const StepContext& context, const RoundedResults& words, Accumulators& accumulators) {
   decode_accumulator_words(context.instruction.accumulator, words.word, accumulators);
 }
 

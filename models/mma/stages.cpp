@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
-#include "models/mma/vector_clones.h"
+#include "models/base/vector_clones.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 #include "models/numerics/float_format.h"
@@ -32,8 +32,8 @@ struct SelectedPositions {
     }
     for (int nibble = 0; nibble < 16; ++nibble) {
       for (int slot = 0; slot < pattern.kept; ++slot) {
-        of[nibble][slot] = static_cast<std::uint8_t>(
-            sparsity::selected_position(static_cast<std::uint8_t>(nibble), slot, pattern));
+        of[nibble][slot] =
+            static_cast<std::uint8_t>(sparsity::selected_position(static_cast<std::uint8_t>(nibble), slot, pattern));
       }
     }
   }
@@ -51,17 +51,16 @@ inline std::int32_t cut_magnitude(std::int32_t value, int left, std::int32_t rig
 }
 
 // Flags of the product of two operands of which at least one is special.
-inline std::uint8_t product_flags(std::uint8_t a, std::uint8_t b, bool a_zero, bool b_zero,
-                                  bool negative_a, bool negative_b) {
+inline std::uint8_t product_flags(std::uint8_t a, std::uint8_t b, bool a_zero, bool b_zero, bool negative_a,
+                                  bool negative_b) {
   if (((a | b) & kFlagNan) != 0 || (a != 0 && b == 0 && b_zero) || (b != 0 && a == 0 && a_zero)) {
     return kFlagNan;
   }
   return negative_a != negative_b ? kFlagNegativeInfinity : kFlagPositiveInfinity;
 }
 
-// The slow side of multiply(): union of special flags per result. Rare, so it is plain.
-void mark_specials(const StepContext& context, const SelectedOperands& selected,
-                   const Accumulators& accumulator, Products& products) {
+void mark_specials(const StepContext& context, const SelectedOperands& selected, const Accumulators& accumulator,
+                   Products& products) {
   const int width = context.rules.products_per_step;
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kCols; ++j) {
@@ -69,13 +68,11 @@ void mark_specials(const StepContext& context, const SelectedOperands& selected,
       for (int t = 0; t < width; ++t) {
         const std::uint8_t a = selected.a.has_special ? selected.a.flags[i][t] : std::uint8_t{0};
         const int b_index = i * width + t;
-        const std::uint8_t b =
-            selected.b.has_special ? selected.b.flags[b_index][j] : std::uint8_t{0};
+        const std::uint8_t b = selected.b.has_special ? selected.b.flags[b_index][j] : std::uint8_t{0};
         if ((a | b) != 0) {
           const std::int32_t a_value = selected.a.significand[i][t];
           const std::int32_t b_value = selected.b.significand[b_index][j];
-          flags |= product_flags(a, b, a_value == 0, b_value == 0,
-                                 a_value < 0 || a == kFlagNegativeInfinity,
+          flags |= product_flags(a, b, a_value == 0, b_value == 0, a_value < 0 || a == kFlagNegativeInfinity,
                                  b_value < 0 || b == kFlagNegativeInfinity);
         }
       }
@@ -93,40 +90,33 @@ std::uint32_t special_word(std::uint8_t flags, const FloatFormat& output) {
 }
 
 base::InputError not_executed(const MmaInstruction& instruction, const StepRules& rules) {
-  return base::InputError("the simulated data path does not execute " + instruction.ptx_name() +
-                          " with this arithmetic (" + std::to_string(rules.products_per_step) +
-                          " products per step" + (rules.lowered_fp8 ? ", lowered to f16" : "") +
-                          ")");
+  return base::InputError("--fidelity datapath does not execute " + instruction.ptx_name() + " with this arithmetic (" +
+                          std::to_string(rules.products_per_step) + " products per step" +
+                          (rules.lowered_fp8 ? ", lowered to f16" : "") + ")");
 }
 
 bool has_data_path_shape(const MmaInstruction& instruction) {
-  const auto words = [&](int elements) {
-    return elements * numerics::storage_bits(instruction.a_type) / 32;
-  };
+  const auto words = [&](int elements) { return elements * numerics::storage_bits(instruction.a_type) / 32; };
   return instruction.shape.m == kRows && instruction.shape.n == kCols &&
          instruction.compressed_k() <= kMaxCompressedK && instruction.shape.k <= kMaxLogicalK &&
-         words(instruction.compressed_k()) <= kMaxAWords &&
-         words(instruction.shape.k) <= kMaxBWords;
+         words(instruction.compressed_k()) <= kMaxAWords && words(instruction.shape.k) <= kMaxBWords;
 }
 
 bool has_data_path_arithmetic(const MmaInstruction& instruction, const StepRules& rules) {
   constexpr std::array kTypes{DataType::kF16,  DataType::kBf16, DataType::kTf32,
                               DataType::kE4m3, DataType::kE5m2, DataType::kS8};
-  const bool known_type =
-      instruction.a_type == instruction.b_type &&
-      std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
-  return known_type && instruction.family == MmaFamily::kMma && !instruction.scales &&
-         !instruction.satfinite && rules.zero_rule == ZeroRule::kIgnore &&
-         rules.products_per_step <= kMaxStepProducts;
+  const bool known_type = instruction.a_type == instruction.b_type &&
+                          std::find(kTypes.begin(), kTypes.end(), instruction.a_type) != kTypes.end();
+  return known_type && instruction.family == MmaFamily::kMma && !instruction.scales && !instruction.satfinite &&
+         rules.zero_rule == ZeroRule::kIgnore && rules.products_per_step <= kMaxStepProducts;
 }
 
 /// Throws InputError for arithmetic that the wires between the stages do not carry.
 void require_data_path(const MmaInstruction& instruction, const StepRules& rules) {
   if (!has_data_path_shape(instruction)) {
-    throw base::InputError("the simulated data path carries m16n8 instructions with at most " +
-                           std::to_string(kMaxLogicalK) + " rows and " +
-                           std::to_string(kMaxBWords * 4) + " bytes per column of B, not " +
-                           instruction.ptx_name());
+    throw base::InputError("--fidelity datapath simulates m16n8 instructions with at most " +
+                           std::to_string(kMaxLogicalK) + " rows and " + std::to_string(kMaxBWords * 4) +
+                           " bytes per column of B, not " + instruction.ptx_name());
   }
   if (!has_data_path_arithmetic(instruction, rules)) {
     throw not_executed(instruction, rules);
@@ -134,14 +124,13 @@ void require_data_path(const MmaInstruction& instruction, const StepRules& rules
 }
 
 // One sum in units of 2^unit_exponent to a word of the output format.
-inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatFormat& output,
-                               std::uint32_t infinity, bool nearest_even) {
+inline std::uint32_t round_sum(std::int64_t sum, int unit_exponent, const FloatFormat& output, std::uint32_t infinity,
+                               bool nearest_even) {
   const std::uint64_t magnitude = static_cast<std::uint64_t>(sum < 0 ? -sum : sum);
   if (magnitude == 0) {
     return 0;
   }
-  const int exponent = std::max(static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent,
-                                output.min_exponent());
+  const int exponent = std::max(static_cast<int>(std::bit_width(magnitude)) - 1 + unit_exponent, output.min_exponent());
   const int dropped = exponent - output.mantissa_bits - unit_exponent;
   std::uint64_t kept = 0;
   if (dropped <= 0) {
@@ -178,9 +167,8 @@ StepContext::StepContext(const MmaInstruction& which, const StepRules& step_rule
     accumulator_shift = rules.fraction_bits - numerics::info(rules.output).format->mantissa_bits;
     // Addends are 32-bit lanes: 2 integer bits, F fraction bits and the sign. Operands are 16-bit
     // lanes.
-    base::ensure(
-        rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
-        "StepContext: operands or products do not fit their wires");
+    base::ensure(rules.fraction_bits > 0 && rules.fraction_bits <= 28 && operand.mantissa_bits <= 14,
+                 "StepContext: operands or products do not fit their wires");
   }
 }
 
@@ -197,8 +185,7 @@ StepContext StepContext::timing_only(const MmaInstruction& which, int step_bytes
   const bool one_pass = context.rules.is_f64() || products > which.compressed_k();
   context.rules.products_per_step = one_pass ? which.compressed_k() : products;
   context.operand_bits = numerics::storage_bits(which.a_type);
-  context.steps =
-      static_cast<int>(base::ceil_div(which.compressed_k(), context.rules.products_per_step));
+  context.steps = static_cast<int>(base::ceil_div(which.compressed_k(), context.rules.products_per_step));
   return context;
 }
 
@@ -209,8 +196,7 @@ void StepContext::require_values() const {
 }
 
 SPTC_VECTOR_CLONES
-void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
-                     SelectedOperands& selected) {
+void select_operands(const StepContext& context, const FetchedOperands& fetched, int step, SelectedOperands& selected) {
   const int width = context.rules.products_per_step;
   const int first = step * width;
   const bool sparse = context.instruction.sparse;
@@ -235,8 +221,7 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
       selected.a.exponent[i][t] = fetched.a.exponent[i][k];
       std::memcpy(selected.b.significand[i * width + t], fetched.b.significand[b_row],
                   sizeof(selected.b.significand[0]));
-      std::memcpy(selected.b.exponent[i * width + t], fetched.b.exponent[b_row],
-                  sizeof(selected.b.exponent[0]));
+      std::memcpy(selected.b.exponent[i * width + t], fetched.b.exponent[b_row], sizeof(selected.b.exponent[0]));
       if (fetched.a.has_special) {
         selected.a.flags[i][t] = fetched.a.flags[i][k];
       }
@@ -248,11 +233,10 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
 }
 
 SPTC_VECTOR_CLONES
-void multiply(const StepContext& context, const SelectedOperands& selected,
-              const Accumulators& accumulator, Products& products) {
+void multiply(const StepContext& context, const SelectedOperands& selected, const Accumulators& accumulator,
+              Products& products) {
   const int width = context.rules.products_per_step;
-  const std::int32_t floor =
-      context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());
+  const std::int32_t floor = context.rules.exponent_floor.value_or(std::numeric_limits<std::int32_t>::min());
   for (int i = 0; i < kRows; ++i) {
     std::int32_t largest[kCols];
     SPTC_LANES
@@ -273,11 +257,9 @@ void multiply(const StepContext& context, const SelectedOperands& selected,
     }
     std::memcpy(products.max_exponent[i], largest, sizeof(largest));
   }
-  std::memcpy(products.accumulator.significand, accumulator.significand,
-              sizeof(accumulator.significand));
+  std::memcpy(products.accumulator.significand, accumulator.significand, sizeof(accumulator.significand));
   std::memcpy(products.accumulator.exponent, accumulator.exponent, sizeof(accumulator.exponent));
-  products.has_special =
-      selected.a.has_special || selected.b.has_special || accumulator.has_special;
+  products.has_special = selected.a.has_special || selected.b.has_special || accumulator.has_special;
   if (products.has_special) {
     mark_specials(context, selected, accumulator, products);
   }
@@ -337,10 +319,9 @@ void round_sums(const StepContext& context, const AlignedSums& sums, RoundedResu
   const bool nearest_even = context.rules.rounding == OutputRounding::kNearestEven;
   for (int i = 0; i < kRows; ++i) {
     for (int j = 0; j < kCols; ++j) {
-      results.word[i][j] =
-          round_sum(sums.sum[i][j], sums.max_exponent[i][j] - context.rules.fraction_bits, output,
-                    infinity, nearest_even)
-          << cleared;
+      results.word[i][j] = round_sum(sums.sum[i][j], sums.max_exponent[i][j] - context.rules.fraction_bits, output,
+                                     infinity, nearest_even)
+                           << cleared;
     }
   }
   if (sums.has_special) {

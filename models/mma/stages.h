@@ -26,15 +26,14 @@ struct StepContext {
   /// Throws InputError for an instruction or rules whose steps the stages do not take.
   StepContext(const MmaInstruction& which, const StepRules& step_rules);
 
-  /// Whether the stages take them.
   static bool carries(const MmaInstruction& which, const StepRules& step_rules);
 
   /// Throws InputError where the steps can be timed but not their values computed: of lowered fp8
   /// the conversions and the final addition are no work of a tensor core.
   void require_values() const;
 
-  /// For simulating time alone: any instruction of the mma family, in steps of `step_bytes` bytes
-  /// of A per row. The stages below do not execute it.
+  /// Simulates time alone: any instruction of the mma family, in steps of `step_bytes` bytes of A
+  /// per row. The stages below do not execute it.
   static StepContext timing_only(const MmaInstruction& which, int step_bytes);
 
  private:
@@ -42,22 +41,19 @@ struct StepContext {
 };
 
 /// Takes the operand words of one instruction apart.
-void decode_operands(const StepContext& context, const OperandWords& words,
-                     FetchedOperands& fetched);
+void decode_operands(const StepContext& context, const OperandWords& words, FetchedOperands& fetched);
 
 /// The accumulator of the next step from the words of the step before.
-void decode_accumulators(const StepContext& context, const RoundedResults& words,
-                         Accumulators& accumulators);
+void decode_accumulators(const StepContext& context, const RoundedResults& words, Accumulators& accumulators);
 
 /// Step `step`: hands every multiplier its element of A and the element of B that the metadata
 /// names (dense: the one at the same k). Metadata of tf32 must be valid: no element is mixed of
 /// two.
-void select_operands(const StepContext& context, const FetchedOperands& fetched, int step,
-                     SelectedOperands& selected);
+void select_operands(const StepContext& context, const FetchedOperands& fetched, int step, SelectedOperands& selected);
 
 /// Exact products and the largest exponent, the accumulator's included.
-void multiply(const StepContext& context, const SelectedOperands& selected,
-              const Accumulators& accumulator, Products& products);
+void multiply(const StepContext& context, const SelectedOperands& selected, const Accumulators& accumulator,
+              Products& products);
 
 /// Aligns every addend to the largest exponent, cuts its magnitude toward zero at F fraction bits,
 /// adds exactly.

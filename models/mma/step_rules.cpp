@@ -47,8 +47,8 @@ constexpr auto kWgmma = MmaFamily::kWgmma;
 constexpr auto kTcgen05 = MmaFamily::kTcgen05;
 constexpr std::optional<int> kNoFloor = std::nullopt;
 
-consteval StepRules to_f32(int products, int fraction_bits, std::optional<int> floor,
-                           Evidence evidence, std::string_view source) {
+consteval StepRules to_f32(int products, int fraction_bits, std::optional<int> floor, Evidence evidence,
+                           std::string_view source) {
   return {.products_per_step = products,
           .fraction_bits = fraction_bits,
           .rounding = OutputRounding::kTowardZero,
@@ -58,8 +58,8 @@ consteval StepRules to_f32(int products, int fraction_bits, std::optional<int> f
           .source = source};
 }
 
-consteval StepRules to_f16(int products, int fraction_bits, std::optional<int> floor,
-                           Evidence evidence, std::string_view source) {
+consteval StepRules to_f16(int products, int fraction_bits, std::optional<int> floor, Evidence evidence,
+                           std::string_view source) {
   StepRules rules = to_f32(products, fraction_bits, floor, evidence, source);
   rules.rounding = OutputRounding::kNearestEven;
   rules.output = DataType::kF16;
@@ -67,8 +67,7 @@ consteval StepRules to_f16(int products, int fraction_bits, std::optional<int> f
 }
 
 /// f32 with 13 fraction bits.
-consteval StepRules to_e8m13(int products, int fraction_bits, Evidence evidence,
-                             std::string_view source) {
+consteval StepRules to_e8m13(int products, int fraction_bits, Evidence evidence, std::string_view source) {
   StepRules rules = to_f32(products, fraction_bits, kNoFloor, evidence, source);
   rules.cleared_output_bits = 10;
   return rules;
@@ -154,8 +153,7 @@ constexpr std::array kRows{
     Row{"blackwell", kTcgen05, kF8f6f4, to_f32(32, 25, kNoFloor, kModel, kTmem)},
     Row{"blackwell", kTcgen05, kF8f6f4, to_f16(32, 25, kNoFloor, kModel, kTmem)},
     Row{"blackwell", kTcgen05, kMxf8f6f4, to_f32(32, 25, kNoFloor, kModel, kTmem)},
-    Row{"blackwell", kTcgen05, kMxf4,
-        scaled(to_f32(64, 35, kNoFloor, kModel, kTmemFp4), ScaledWindow::kTcgen05)},
+    Row{"blackwell", kTcgen05, kMxf4, scaled(to_f32(64, 35, kNoFloor, kModel, kTmemFp4), ScaledWindow::kTcgen05)},
 
     Row{"rtx-blackwell", kMma, kF16, to_f32(16, 25, -133, kInferred, kRtx)},
     Row{"rtx-blackwell", kMma, kF16, to_f16(16, 25, -21, kInferred, kRtx)},
@@ -164,8 +162,7 @@ constexpr std::array kRows{
     Row{"rtx-blackwell", kMma, kF8f6f4, to_f32(32, 25, kNoFloor, kModel, kRtxFp8)},
     Row{"rtx-blackwell", kMma, kF8f6f4, to_f16(32, 25, kNoFloor, kModel, kRtxFp8)},
     Row{"rtx-blackwell", kMma, kMxf8f6f4, to_f32(32, 25, kNoFloor, kModel, kRtxFp8)},
-    Row{"rtx-blackwell", kMma, kMxf4,
-        scaled(to_f32(64, 35, kNoFloor, kModel, kRtxFp8), ScaledWindow::kMmaSim)},
+    Row{"rtx-blackwell", kMma, kMxf4, scaled(to_f32(64, 35, kNoFloor, kModel, kRtxFp8), ScaledWindow::kMmaSim)},
 
     Row{"", kMma, kF64, exact(DataType::kF64, 1, "a chain of IEEE FMAs: PTX ISA, MMA-Sim")},
     Row{"", kMma, kInteger, exact(DataType::kS32, 16, "exact: PTX ISA")},
@@ -211,12 +208,10 @@ bool covers(Operands operands, const std::optional<BlockScales>& scales) {
 
 bool fits(const Row& row, std::string_view architecture, const MmaInstruction& instruction) {
   // An fp8 instruction that is not two whole f16 steps has no known lowering.
-  const bool known_depth =
-      !row.rules.lowered_fp8 || instruction.compressed_k() == 2 * row.rules.products_per_step;
-  return (row.architecture.empty() || row.architecture == architecture) &&
-         row.family == instruction.family && covers(row.operands, instruction.a_type) &&
-         covers(row.operands, instruction.b_type) && covers(row.operands, instruction.scales) &&
-         row.rules.output == instruction.accumulator && known_depth;
+  const bool known_depth = !row.rules.lowered_fp8 || instruction.compressed_k() == 2 * row.rules.products_per_step;
+  return (row.architecture.empty() || row.architecture == architecture) && row.family == instruction.family &&
+         covers(row.operands, instruction.a_type) && covers(row.operands, instruction.b_type) &&
+         covers(row.operands, instruction.scales) && row.rules.output == instruction.accumulator && known_depth;
 }
 
 /// The hardware kit has captured every instruction of sm_90 (wgmma with n = 8) but m8n8k4 of f16.
@@ -235,9 +230,7 @@ void apply_sparse(StepRules& rules, MmaFamily family, SparseGrouping grouping) {
     return;
   }
   const bool measured = family == kTcgen05 && grouping == SparseGrouping::kCompressed;
-  rules.evidence = measured                                  ? kModel
-                   : grouping == SparseGrouping::kCompressed ? kInferred
-                                                             : kAssumed;
+  rules.evidence = measured ? kModel : grouping == SparseGrouping::kCompressed ? kInferred : kAssumed;
   rules.source = measured ? "tcgen05 model of sf-tensor: selected products share one window"
                           : "the dense row; sparse products are grouped as on Hopper and B200";
   if (grouping == SparseGrouping::kLogical) {
@@ -278,8 +271,7 @@ StepRules with_profile(StepRules rules, Profile profile) {
   return rules;
 }
 
-StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
-                           const MmaInstruction& instruction) {
+StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design, const MmaInstruction& instruction) {
   if (is_exact(rules) || rules.lowered_fp8) {
     return rules;
   }
@@ -292,9 +284,8 @@ StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
     rules.source = "an accumulator of one's own";
   }
   if (design.step_bytes > 0) {
-    const int products =
-        std::max(1, std::min(design.step_bytes * 8 / numerics::storage_bits(instruction.a_type),
-                             instruction.compressed_k()));
+    const int products = std::max(
+        1, std::min(design.step_bytes * 8 / numerics::storage_bits(instruction.a_type), instruction.compressed_k()));
     if (products != rules.products_per_step) {
       rules.products_per_step = products;
       rules.evidence = kAssumed;
@@ -307,8 +298,7 @@ StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
 std::vector<std::string_view> step_rule_sets() {
   std::vector<std::string_view> names;
   for (const Row& row : kRows) {
-    if (!row.architecture.empty() &&
-        std::find(names.begin(), names.end(), row.architecture) == names.end()) {
+    if (!row.architecture.empty() && std::find(names.begin(), names.end(), row.architecture) == names.end()) {
       names.push_back(row.architecture);
     }
   }
@@ -320,18 +310,15 @@ void require_rule_set(std::string_view architecture) {
     return !row.architecture.empty() && row.architecture == architecture;
   });
   if (!known) {
-    throw base::InputError("unknown numerics " +
-                           base::unknown_name(architecture, step_rule_sets()));
+    throw base::InputError("unknown numerics " + base::unknown_name(architecture, step_rule_sets()));
   }
 }
 
-std::optional<StepRules> find_step_rules(std::string_view architecture,
-                                         const MmaInstruction& instruction,
+std::optional<StepRules> find_step_rules(std::string_view architecture, const MmaInstruction& instruction,
                                          SparseGrouping grouping) {
   require_rule_set(architecture);
-  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& candidate) {
-    return fits(candidate, architecture, instruction);
-  });
+  const auto row = std::find_if(kRows.begin(), kRows.end(),
+                                [&](const Row& candidate) { return fits(candidate, architecture, instruction); });
   if (row == kRows.end()) {
     return std::nullopt;
   }
@@ -342,15 +329,13 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
   if (instruction.compressed_k() < rules.products_per_step && rules.evidence == kHardware) {
     rules.evidence = kModel;  // the words are of the full depth
   }
-  rules.products_per_step = instruction.satfinite
-                                ? instruction.compressed_k()
-                                : std::min(rules.products_per_step, instruction.compressed_k());
+  rules.products_per_step = instruction.satfinite ? instruction.compressed_k()
+                                                  : std::min(rules.products_per_step, instruction.compressed_k());
   if (instruction.satfinite && instruction.family != kTcgen05) {
     rules.evidence = kInferred;
     rules.source = "one clamp of the exact sum, as on Hopper and by tcgen05 on B200";
   }
-  const bool grouped_as_stored =
-      !instruction.sparse || is_exact(rules) || grouping == SparseGrouping::kCompressed;
+  const bool grouped_as_stored = !instruction.sparse || is_exact(rules) || grouping == SparseGrouping::kCompressed;
   if (is_captured(architecture, instruction) && grouped_as_stored) {
     rules.evidence = kHardware;
     rules.source = kCaptured;
@@ -358,13 +343,12 @@ std::optional<StepRules> find_step_rules(std::string_view architecture,
   return rules;
 }
 
-StepRules step_rules(std::string_view architecture, const MmaInstruction& instruction,
-                     SparseGrouping grouping) {
+StepRules step_rules(std::string_view architecture, const MmaInstruction& instruction, SparseGrouping grouping) {
   if (const auto rules = find_step_rules(architecture, instruction, grouping)) {
     return *rules;
   }
-  throw base::InputError("no arithmetic is known for " + instruction.ptx_name() + " on '" +
-                         std::string(architecture) + "'");
+  throw base::InputError("no arithmetic is known for " + instruction.ptx_name() + " on '" + std::string(architecture) +
+                         "'");
 }
 
 }  // namespace sptc::mma

@@ -84,8 +84,7 @@ StepRules with_profile(StepRules rules, Profile profile);
 /// `rules` of `instruction` with that accumulator. Integers, f64 and lowered fp8 keep theirs. The
 /// floor of the largest exponent moves with F: all rows of the table that have one keep F plus
 /// floor the same for an output type.
-StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design,
-                           const MmaInstruction& instruction);
+StepRules with_accumulator(StepRules rules, const AccumulatorDesign& design, const MmaInstruction& instruction);
 
 /// The rules of `instruction` on the row set `architecture`: volta, turing, ampere (A100, A2, A30,
 /// A40, RTX 30), ada, hopper, blackwell (B200), rtx-blackwell. Throws InputError for an unknown row
@@ -94,8 +93,7 @@ StepRules step_rules(std::string_view architecture, const MmaInstruction& instru
                      SparseGrouping grouping = SparseGrouping::kCompressed);
 
 /// The same, or nothing where no row fits.
-std::optional<StepRules> find_step_rules(std::string_view architecture,
-                                         const MmaInstruction& instruction,
+std::optional<StepRules> find_step_rules(std::string_view architecture, const MmaInstruction& instruction,
                                          SparseGrouping grouping = SparseGrouping::kCompressed);
 
 /// Throws InputError with the nearest name unless `architecture` is a row set.

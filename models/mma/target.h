@@ -25,7 +25,6 @@ std::span<const Target> targets();
 /// Blackwell". Throws InputError with the nearest name.
 const Target& find_target(std::string_view name);
 
-/// The same, or null where there is none.
 const Target* lookup_target(std::string_view name);
 
 /// The words that find_target() knows, as their vendor spells them.

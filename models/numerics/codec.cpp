@@ -12,7 +12,6 @@
 namespace sptc::numerics {
 namespace {
 
-/// The lowest `bits` bits, up to 32 of them.
 Word mask(int bits) {
   return static_cast<Word>((std::uint64_t{1} << bits) - 1);
 }
@@ -33,25 +32,21 @@ Word pack_float(double value, const FloatFormat& format, bool ties_away) {
   // Exact scaling to units in the last place. A carry into the next binade needs no care: the
   // exponent field sits just above the mantissa field.
   const double scaled = std::ldexp(std::fabs(value), format.mantissa_bits - exponent);
-  const auto ulps =
-      static_cast<std::uint64_t>(ties_away ? std::round(scaled) : std::nearbyint(scaled));
+  const auto ulps = static_cast<std::uint64_t>(ties_away ? std::round(scaled) : std::nearbyint(scaled));
   const auto field_base = static_cast<std::uint64_t>(exponent - format.min_exponent());
   const std::uint64_t magnitude = (field_base << format.mantissa_bits) + ulps;
-  const auto largest =
-      static_cast<std::uint64_t>(infinity(format, false) >> format.discarded_low_bits);
+  const auto largest = static_cast<std::uint64_t>(infinity(format, false) >> format.discarded_low_bits);
   if (magnitude >= largest) {
     return infinity(format, negative);
   }
   return (sign | static_cast<Word>(magnitude)) << format.discarded_low_bits;
 }
 
-/// 2^exponent, a normal double. Decoding is the inner loop of pruning and checking, and std::ldexp
-/// a slow call.
+/// 2^exponent, a normal double.
 double power_of_two(int exponent) {
   constexpr int kDoubleBias = 1023;
   constexpr int kDoubleMantissaBits = 52;
-  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias)
-                               << kDoubleMantissaBits);
+  return std::bit_cast<double>(static_cast<std::uint64_t>(exponent + kDoubleBias) << kDoubleMantissaBits);
 }
 
 Word pack_integer(double value, const DataTypeInfo& type) {
@@ -77,8 +72,7 @@ Unpacked unpack(Word bits, const FloatFormat& format) {
     result.kind = mantissa == 0 ? Unpacked::Class::kInfinity : Unpacked::Class::kNan;
     return result;
   }
-  if (all_ones && format.special == SpecialEncoding::kNanOnly &&
-      mantissa == mask(format.mantissa_bits)) {
+  if (all_ones && format.special == SpecialEncoding::kNanOnly && mantissa == mask(format.mantissa_bits)) {
     result.kind = Unpacked::Class::kNan;
     return result;
   }
@@ -93,9 +87,8 @@ Word canonical_nan(const FloatFormat& format) {
 }
 
 Word infinity(const FloatFormat& format, bool negative) {
-  const Word magnitude = format.special == SpecialEncoding::kIeee
-                             ? mask(format.exponent_bits) << format.mantissa_bits
-                             : mask(format.exponent_bits + format.mantissa_bits);
+  const Word magnitude = format.special == SpecialEncoding::kIeee ? mask(format.exponent_bits) << format.mantissa_bits
+                                                                  : mask(format.exponent_bits + format.mantissa_bits);
   const Word sign = Word{negative} << (format.exponent_bits + format.mantissa_bits);
   return (sign | magnitude) << format.discarded_low_bits;
 }
@@ -140,8 +133,7 @@ double to_double(Word bits, DataType type) {
     case Unpacked::Class::kFinite:
       break;
   }
-  return sign * static_cast<double>(value.significand) *
-         power_of_two(value.exponent - row.format->mantissa_bits);
+  return sign * static_cast<double>(value.significand) * power_of_two(value.exponent - row.format->mantissa_bits);
 }
 
 Word from_double(double value, DataType type) {

@@ -36,8 +36,7 @@ struct OtherNames {
   std::string_view names;
 };
 constexpr std::array kOtherNames{
-    OtherNames{DataType::kE4m3,
-               " fp8 f8 float8 fp8_e4m3 fp8e4m3 f8e4m3 f8_e4m3 float8_e4m3 float8_e4m3fn "},
+    OtherNames{DataType::kE4m3, " fp8 f8 float8 fp8_e4m3 fp8e4m3 f8e4m3 f8_e4m3 float8_e4m3 float8_e4m3fn "},
     OtherNames{DataType::kE5m2, " fp8_e5m2 fp8e5m2 f8e5m2 f8_e5m2 float8_e5m2 "},
     OtherNames{DataType::kE2m1, " fp4 f4 float4 float4_e2m1 float4_e2m1fn "},
     OtherNames{DataType::kF16, " fp16 half float16 "},

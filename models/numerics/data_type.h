@@ -30,9 +30,7 @@ enum class DataType {
 
 /// PTX name: f16, e4m3, s8, ...
 std::string_view name(DataType type);
-/// Bits of one element.
 int storage_bits(DataType type);
-/// Whether `type` is e4m3 or e5m2.
 inline bool is_fp8(DataType type) {
   return type == DataType::kE4m3 || type == DataType::kE5m2;
 }
@@ -40,8 +38,8 @@ inline bool is_fp8(DataType type) {
 /// The type called `name`, or nothing.
 std::optional<DataType> parse_data_type(std::string_view name);
 
-/// As parse_data_type(), in any case, and for the names that other programs have: fp16, half,
-/// float16, bfloat16, float8_e4m3fn, fp8 (e4m3), fp4 (e2m1), int8, float32, ...
+/// The type of that name in any case, also as other programs call it: fp16, half, float16,
+/// bfloat16, float8_e4m3fn, fp8 (e4m3), fp4 (e2m1), int8, float32, ...
 std::optional<DataType> parse_usual_type(std::string_view name);
 
 /// Types that A and B of a matrix instruction may have.

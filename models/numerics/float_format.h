@@ -17,15 +17,12 @@ struct FloatFormat {
   int exponent_bits;
   int mantissa_bits;
   SpecialEncoding special = SpecialEncoding::kIeee;
-  int discarded_low_bits =
-      0;  ///< storage bits below the mantissa that the format ignores (tf32 in f32)
+  int discarded_low_bits = 0;  ///< storage bits below the mantissa that the format ignores (tf32 in f32)
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   /// Exponent of the subnormal range and of the smallest normal number.
   constexpr int min_exponent() const { return 1 - bias(); }
-  constexpr int storage_bits() const {
-    return 1 + exponent_bits + mantissa_bits + discarded_low_bits;
-  }
+  constexpr int storage_bits() const { return 1 + exponent_bits + mantissa_bits + discarded_low_bits; }
 
   constexpr bool operator==(const FloatFormat&) const = default;
 };

@@ -12,8 +12,7 @@
 namespace sptc::numerics {
 
 template <typename T>
-concept StorageElement =
-    std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> || std::same_as<T, Word>;
+concept StorageElement = std::same_as<T, std::uint8_t> || std::same_as<T, std::uint16_t> || std::same_as<T, Word>;
 
 /// A matrix of storage words that somebody else owns and keeps. An element takes 1, 2 or 4 bytes;
 /// the elements of a row stand side by side, the rows `stride` elements apart.
@@ -23,7 +22,6 @@ class OperandView {
   template <StorageElement Element>
   OperandView(const Element* data, std::size_t rows, std::size_t cols, std::size_t stride)
       : data_(data), element_bytes_(sizeof(Element)), rows_(rows), cols_(cols), stride_(stride) {}
-  // Functions that take a view take a matrix, too.
   template <StorageElement Element>
   OperandView(const base::Matrix<Element>& matrix)  // NOLINT(google-explicit-constructor)
       : OperandView(matrix.data(), matrix.rows(), matrix.cols(), matrix.cols()) {}

@@ -16,8 +16,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::size_t kBlockEdge = 64;
 
 /// Records one compared element with a definite expectation.
-void record(Findings& findings, double error, double bound, bool wrong,
-            const Violation& violation) {
+void record(Findings& findings, double error, double bound, bool wrong, const Violation& violation) {
   ++findings.elements;
   const double ratio = error == 0 ? 0 : (bound == 0 ? kInfinity : error / bound);
   if (error > findings.worst_error || findings.elements == 1) {
@@ -40,9 +39,8 @@ double special_value(Expectation expectation) {
                                                          : std::numeric_limits<double>::quiet_NaN();
 }
 
-void compare_block(const Reference& reference, const Block& block,
-                   const base::Matrix<numerics::Word>& d, numerics::DataType d_type,
-                   Findings& findings) {
+void compare_block(const Reference& reference, const Block& block, const base::Matrix<numerics::Word>& d,
+                   numerics::DataType d_type, Findings& findings) {
   for (std::size_t i = 0; i < block.rows; ++i) {
     for (std::size_t j = 0; j < block.cols; ++j) {
       const numerics::Word word = d(block.row + i, block.col + j);
@@ -92,23 +90,22 @@ Findings check_against_reference(const GemmInputs& inputs, const BlockFma& arith
   Findings findings;
   for (std::size_t row = 0; row < d.rows(); row += kBlockEdge) {
     for (std::size_t col = 0; col < d.cols(); col += kBlockEdge) {
-      const Block block{row, std::min(kBlockEdge, d.rows() - row), col,
-                        std::min(kBlockEdge, d.cols() - col)};
+      const Block block{row, std::min(kBlockEdge, d.rows() - row), col, std::min(kBlockEdge, d.cols() - col)};
       compare_block(multiply(inputs, arithmetic, block), block, d, d_type, findings);
     }
   }
   return findings;
 }
 
-Findings check_bits(const base::Matrix<numerics::Word>& d,
-                    const base::Matrix<numerics::Word>& expected, numerics::DataType d_type) {
+Findings check_bits(const base::Matrix<numerics::Word>& d, const base::Matrix<numerics::Word>& expected,
+                    numerics::DataType d_type) {
   base::ensure(d.rows() == expected.rows() && d.cols() == expected.cols(),
                "checker: D and the expected words differ in shape");
   Findings findings;
   for (std::size_t i = 0; i < d.rows(); ++i) {
     for (std::size_t j = 0; j < d.cols(); ++j) {
-      const double difference = std::fabs(numerics::to_double(d(i, j), d_type) -
-                                          numerics::to_double(expected(i, j), d_type));
+      const double difference =
+          std::fabs(numerics::to_double(d(i, j), d_type) - numerics::to_double(expected(i, j), d_type));
       const bool wrong = d(i, j) != expected(i, j);
       // NaN against anything else has no distance; equal words have distance 0, NaN and infinity
       // included.

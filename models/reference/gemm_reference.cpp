@@ -6,34 +6,29 @@
 //
 //     c' = rd( sum_l T(p_l) + T(c) ),     T(x) = x cut toward zero to a multiple of 2^(emax - F),
 //
-// where rd rounds toward zero to f32, or to nearest even to f16. f is the number of fraction bits
-// that rd keeps, emin the smallest exponent of the output (-126, -14) and u = 1 toward zero, u =
-// 1/2 to nearest.
+// where emax is the largest exponent among the non-zero addends (for a product the sum of the two
+// exponent fields, before any normalisation), at least the floor of the hardware. rd rounds toward
+// zero to f32 (u = 1), or to nearest even to f16 (u = 1/2), and keeps f fraction bits: 23 of f32
+// (13 for the fp8 of Ada and Hopper), 10 of f16. emin is the smallest exponent of the output (-126,
+// -14). Let s be the exact sum of all products so far, d the same sum as computed here in double,
+// and E a bound on |c - d|. For one step from (c, s, d, E) to (c', s', d', E'), with
+// pow2_floor(x) = 2^floor(log2 x):
 //
-// with emax the largest exponent among the non-zero addends (for a product the sum of the two
-// exponent fields, before any normalisation) and at least the floor of the hardware. Let s be the
-// exact sum of all products so far, d the same sum as computed here in double, and E a bound on |c
-// - d|. For one step from (c, s, d, E) to (c', s', d', E'):
-//
-//   1. 2^emax <= Q, Q = pow2_floor(max(|d| + E, S, R, 2^emin, 2^floor)), pow2_floor(x) =
-//   2^floor(log2 x).
-//      - An accumulator that is normal has exponent floor(log2 |c|) and |c| <= |d| + E; a subnormal
-//      one has emin.
+//   1. 2^emax <= Q = pow2_floor(max(|d| + E, S, R, 2^emin, 2^floor)).
+//      - A normal accumulator has exponent floor(log2 |c|) and |c| <= |d| + E; a subnormal one has
+//        emin.
 //      - A product of normal operands is significand * 2^(ea + eb) with a significand in [1, 4), so
 //        2^(ea + eb) <= |p| <= S, the sum of |p_l| of this step. (S as computed is not below any
 //        |p_l|, although it is rounded: the addends are not negative and rounding is monotone.)
 //      - A product with a subnormal operand keeps the exponent of the format: 2^(ea + eb) <= R,
-//      where R is 2^(smallest exponent of the operand)
-//        times the largest power of two on the other side.
+//        2^(smallest exponent of the operand) times the largest power of two on the other side.
 //   2. T changes each of the L + 1 addends by less than 2^(emax - F) <= Q 2^-F; their sum is exact:
-//        truncation < (L + 1) Q 2^-F.
+//      truncation < (L + 1) Q 2^-F.
 //   3. The sum before rounding is at most Y = |d'| + E + truncation in magnitude; rounding changes
-//   it by at most
-//      u units in the last place: u pow2_floor(max(Y, 2^emin)) 2^-f, where f = 23 for f32 (13 for
-//      the fp8 of Ada and Hopper) and 10 for f16. The unit of subnormals is 2^(emin - f).
+//      it by at most u units in the last place: u pow2_floor(max(Y, 2^emin)) 2^-f. The unit of
+//      subnormals is 2^(emin - f).
 //   4. The double sums: the products are exact (at most 2 x 11 bits), L of them are summed and
-//   added to d:
-//        |(d' - d) - (s' - s)| <= 2^-52 (L S + Y)        (gamma_n <= 2 n u, u = 2^-53)
+//      added to d:  |(d' - d) - (s' - s)| <= 2^-52 (L S + Y)        (gamma_n <= 2 n u, u = 2^-53)
 //
 //   E' = E + truncation + rounding + 2^-52 (L S + Y), inflated by 2^-26 for the rounding of E
 //   itself and of |d| + E.
@@ -50,22 +45,19 @@
 //
 // The accumulator is in neither window: what the products leave is not cut by a large sum.
 //
-// Without step 1 this is the a-priori bound of block FMA: with |c| <= sum |a||b| (everything
-// truncates toward zero) and T = ceil(K / L) steps, E <= T ((L + 1) 2^-F + 2^-23) sum |a||b| to
-// first order. Carrying E along with the actual partial sums (running error analysis) replaces sum
-// |a||b| by the partial sum itself, which for operands of mixed sign is smaller by about sqrt(K): a
-// bound that a single wrong product still violates at K = 4096.
+// With |c| <= sum |a||b| instead of step 1 (everything truncates toward zero) this is the a-priori
+// bound of block FMA: E <= T ((L + 1) 2^-F + 2^-23) sum |a||b| to first order, T = ceil(K / L)
+// steps. Running error analysis, which carries E along with the partial sums, replaces sum |a||b|
+// by the partial sum, smaller by about sqrt(K) for operands of mixed sign: a bound that a single
+// wrong product still violates at K = 4096.
 //
 // P. Blanchard, N. J. Higham, F. Lopez, T. Mary, S. Pranesh, "Mixed precision block fused
-// multiply-add: error analysis
-//   and application to GPU tensor cores", SIAM J. Sci. Comput. 42(3), 2020 (the block FMA model and
-//   its bound).
+//   multiply-add: error analysis and application to GPU tensor cores", SIAM J. Sci. Comput. 42(3),
+//   2020 (the block FMA model and its bound).
 // M. Fasi, N. J. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA tensor cores",
-// PeerJ CS 7:e330, 2021
-//   (truncation, alignment to the largest exponent, round toward zero).
+//   PeerJ CS 7:e330, 2021 (truncation, alignment to the largest exponent, round toward zero).
 // N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2nd ed., SIAM 2002, section 3.3
-// (running error
-//   analysis), lemma 3.1 (gamma_n).
+//   (running error analysis), lemma 3.1 (gamma_n).
 #include "models/reference/gemm_reference.h"
 
 #include "models/base/error.h"
@@ -132,14 +124,13 @@ struct Operand {
   std::vector<bool> special;      ///< per row: holds NaN or infinity
 };
 
-Operand decode(const base::Matrix<numerics::Word>& words, std::size_t first, std::size_t count,
-               numerics::DataType type, const BlockFma& arithmetic) {
+Operand decode(const base::Matrix<numerics::Word>& words, std::size_t first, std::size_t count, numerics::DataType type,
+               const BlockFma& arithmetic) {
   const StepOrder order(arithmetic);
   const bool is_float = numerics::info(type).is_float();
   const numerics::DataType multiplied = arithmetic.lowered_fp8 ? numerics::DataType::kF16 : type;
   const int min_exponent = is_float ? numerics::info(multiplied).format->min_exponent() : 0;
-  Operand result{Panel::Zero(static_cast<Eigen::Index>(count),
-                             static_cast<Eigen::Index>(order.padded(words.cols()))),
+  Operand result{Panel::Zero(static_cast<Eigen::Index>(count), static_cast<Eigen::Index>(order.padded(words.cols()))),
                  std::vector<double>(count), std::vector<double>(count), std::vector<bool>(count)};
   for (std::size_t r = 0; r < count; ++r) {
     const auto row = words.row(first + r);
@@ -150,8 +141,7 @@ Operand decode(const base::Matrix<numerics::Word>& words, std::size_t first, std
         result.special[r] = true;
         value = 0;
       }
-      result.values(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(order.place(k))) =
-          value;
+      result.values(static_cast<Eigen::Index>(r), static_cast<Eigen::Index>(order.place(k))) = value;
       if (value != 0 && is_float) {
         const int exponent = std::ilogb(value);
         top = std::max(top, std::max(exponent, min_exponent));
@@ -167,8 +157,7 @@ Operand decode(const base::Matrix<numerics::Word>& words, std::size_t first, std
 
 /// (d, E) of every element of a block, [m, n].
 struct BoundedSum {
-  BoundedSum(Eigen::Index rows, Eigen::Index cols)
-      : value(Panel::Zero(rows, cols)), error(Panel::Zero(rows, cols)) {}
+  BoundedSum(Eigen::Index rows, Eigen::Index cols) : value(Panel::Zero(rows, cols)), error(Panel::Zero(rows, cols)) {}
   void clear() {
     value.setZero();
     error.setZero();
@@ -182,8 +171,7 @@ struct BoundedSum {
 class RunningBound {
  public:
   RunningBound(const Operand& a, const Operand& b, const BlockFma& arithmetic)
-      : truncation_((arithmetic.products_per_step + 1) *
-                    std::ldexp(1.0, -arithmetic.fraction_bits)),
+      : truncation_((arithmetic.products_per_step + 1) * std::ldexp(1.0, -arithmetic.fraction_bits)),
         reference_sum_(0x1p-52 * arithmetic.products_per_step),
         largest_(Panel::Zero(a.values.rows(), b.values.rows())),
         magnitude_(largest_),
@@ -194,16 +182,14 @@ class RunningBound {
     step_rounding_ = std::ldexp(to_nearest ? unit / 2 : unit, arithmetic.cleared_output_bits);
     addition_rounding_ = unit / 2;
     smallest_normal_ = std::ldexp(1.0, output.min_exponent());
-    const double floor =
-        arithmetic.exponent_floor
-            ? std::max(smallest_normal_, std::ldexp(1.0, *arithmetic.exponent_floor))
-            : smallest_normal_;
+    const double floor = arithmetic.exponent_floor
+                             ? std::max(smallest_normal_, std::ldexp(1.0, *arithmetic.exponent_floor))
+                             : smallest_normal_;
     for (Eigen::Index i = 0; i < largest_.rows(); ++i) {
       for (Eigen::Index j = 0; j < largest_.cols(); ++j) {
         const auto r = static_cast<std::size_t>(i);
         const auto c = static_cast<std::size_t>(j);
-        exponent_floor_(i, j) =
-            std::max({floor, a.subnormal[r] * b.top[c], a.top[r] * b.subnormal[c]});
+        exponent_floor_(i, j) = std::max({floor, a.subnormal[r] * b.top[c], a.top[r] * b.subnormal[c]});
       }
     }
   }
@@ -248,9 +234,7 @@ class RunningBound {
     }
   }
 
-  const Panel& largest() const {
-    return largest_;
-  }  ///< over the steps, of what may reach the rounding
+  const Panel& largest() const { return largest_; }      ///< over the steps, of what may reach the rounding
   const Panel& magnitude() const { return magnitude_; }  ///< sum |a||b|
 
  private:
@@ -292,15 +276,14 @@ void multiply_integers(const Operand& a, const Operand& b, Reference& result) {
   const Panel sum = a.values * b.values.transpose();
   for (std::size_t i = 0; i < result.value.rows(); ++i) {
     for (std::size_t j = 0; j < result.value.cols(); ++j) {
-      const auto exact = static_cast<std::int64_t>(
-          sum(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
+      const auto exact = static_cast<std::int64_t>(sum(static_cast<Eigen::Index>(i), static_cast<Eigen::Index>(j)));
       result.value(i, j) = static_cast<std::int32_t>(static_cast<std::uint32_t>(exact));
     }
   }
 }
 
-void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const Block& block,
-                     const Operand& a, const Operand& b, Reference& result) {
+void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const Block& block, const Operand& a,
+                     const Operand& b, Reference& result) {
   RunningBound running(a, b, arithmetic);
   const Panel b_rows = b.values.transpose();  // [k, n]
   const Eigen::Index depth = a.values.cols();
@@ -326,15 +309,14 @@ void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const
     }
     is_first = !is_first;
   }
-  const double largest_finite = numerics::to_double(
-      numerics::infinity(*numerics::info(arithmetic.output).format, false) - 1, arithmetic.output);
+  const double largest_finite =
+      numerics::to_double(numerics::infinity(*numerics::info(arithmetic.output).format, false) - 1, arithmetic.output);
   for (std::size_t i = 0; i < block.rows; ++i) {
     for (std::size_t j = 0; j < block.cols; ++j) {
       const auto r = static_cast<Eigen::Index>(i);
       const auto c = static_cast<Eigen::Index>(j);
-      Expectation expected = a.special[i] || b.special[j]
-                                 ? classify(inputs, block.row + i, block.col + j)
-                                 : Expectation::kWithinBound;
+      Expectation expected =
+          a.special[i] || b.special[j] ? classify(inputs, block.row + i, block.col + j) : Expectation::kWithinBound;
       // An overflow on the way can change any outcome but NaN.
       if (expected != Expectation::kNan && running.largest()(r, c) > largest_finite) {
         expected = Expectation::kUndecided;
@@ -350,17 +332,15 @@ void multiply_floats(const GemmInputs& inputs, const BlockFma& arithmetic, const
 
 Reference multiply(const GemmInputs& inputs, const BlockFma& arithmetic, const Block& block) {
   base::ensure(inputs.a->cols() == inputs.b_columns->cols(), "reference: A and B differ in k");
-  base::ensure(block.row + block.rows <= inputs.a->rows() &&
-                   block.col + block.cols <= inputs.b_columns->rows(),
+  base::ensure(block.row + block.rows <= inputs.a->rows() && block.col + block.cols <= inputs.b_columns->rows(),
                "reference: block outside D");
   const bool is_float = numerics::info(inputs.type).is_float();
-  base::ensure(!is_float || arithmetic.output == numerics::DataType::kF32 ||
-                   arithmetic.output == numerics::DataType::kF16,
-               "reference: an output without a bound");
+  base::ensure(
+      !is_float || arithmetic.output == numerics::DataType::kF32 || arithmetic.output == numerics::DataType::kF16,
+      "reference: an output without a bound");
   const Operand a = decode(*inputs.a, block.row, block.rows, inputs.type, arithmetic);
   const Operand b = decode(*inputs.b_columns, block.col, block.cols, inputs.type, arithmetic);
-  Reference result{base::Matrix<double>(block.rows, block.cols),
-                   base::Matrix<double>(block.rows, block.cols),
+  Reference result{base::Matrix<double>(block.rows, block.cols), base::Matrix<double>(block.rows, block.cols),
                    base::Matrix<Expectation>(block.rows, block.cols, Expectation::kWithinBound)};
   if (!is_float) {
     multiply_integers(a, b, result);

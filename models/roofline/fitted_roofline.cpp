@@ -16,7 +16,7 @@ constexpr std::size_t kConstants = 4;
 // The search halves its step this often: 0.4 / 2^9 is less than 0.1 % of a constant.
 constexpr int kHalvings = 9;
 constexpr double kFirstStep = 0.4;
-// Of the best rates that any row reached, what a usual row does.
+// The rate of a usual row, of the best that any row reached.
 constexpr double kUsualShare = 0.8;
 // Rows that the fit looks at; a few thousand fix four constants as well as all.
 constexpr std::size_t kRows = 4000;
@@ -80,8 +80,7 @@ GemmWork work_of(const base::GemmShape& shape, const ElementBytes& bytes) {
 double FittedRoofline::time_us(const GemmWork& work) const {
   const double compute = work.flop / flop_per_us;
   const double memory = work.bytes / bytes_per_us;
-  return fixed_us +
-         std::pow(std::pow(compute, exponent) + std::pow(memory, exponent), 1 / exponent);
+  return fixed_us + std::pow(std::pow(compute, exponent) + std::pow(memory, exponent), 1 / exponent);
 }
 
 FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
@@ -99,9 +98,9 @@ FittedRoofline fit_roofline(std::span<const TimedGemm> measured) {
   Descent best{{}, std::numeric_limits<double>::infinity()};
   // The exponent trades against both rates: descents from several of it end in different places.
   for (const double above_one : {0.25, 0.5, 1.0, 2.0}) {
-    const Descent found = descend({std::log(kUsualShare * rate), std::log(kUsualShare * bandwidth),
-                                   std::log(shortest / 2), std::log(above_one)},
-                                  measured, stride);
+    const Descent found = descend(
+        {std::log(kUsualShare * rate), std::log(kUsualShare * bandwidth), std::log(shortest / 2), std::log(above_one)},
+        measured, stride);
     best = found.error < best.error ? found : best;
   }
   return at(best.point);

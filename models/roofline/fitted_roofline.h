@@ -31,10 +31,9 @@ struct TimedGemm {
   double time_us = 0;
 };
 
-/// The four-constant roofline t = t0 + (tc^p + tb^p)^(1/p) with tc = flop / rate and
-/// tb = bytes / bandwidth. Fitted to measurements of one type and sparsity it is the baseline that
-/// a simulator has to beat, and the trend that has to be taken out before one can ask whether tiles
-/// and waves are predicted.
+/// The four-constant roofline t = t0 + (tc^p + tb^p)^(1/p) with tc = flop / rate and tb = bytes /
+/// bandwidth. Fitted to measurements of one type and sparsity it is the baseline that a simulator
+/// has to beat.
 struct FittedRoofline {
   double flop_per_us = 0;
   double bytes_per_us = 0;

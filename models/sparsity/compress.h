@@ -54,8 +54,8 @@ struct PatternViolation {
 
 /// The first group of `dense`, row by row, that `pattern` does not allow; nothing where the matrix
 /// is legal. k must be a multiple of the group, else InputError.
-std::optional<PatternViolation> find_violation(const numerics::OperandView& dense,
-                                               numerics::DataType type, const Pattern& pattern);
+std::optional<PatternViolation> find_violation(const numerics::OperandView& dense, numerics::DataType type,
+                                               const Pattern& pattern);
 
 /// Position inside its group that slot `slot` (0 .. kept-1) of `nibble` selects. Defined for all 16
 /// nibbles, as a multiplexer would be, also for those that is_valid_nibble refuses.
@@ -71,8 +71,7 @@ inline int selected_position(std::uint8_t nibble, int slot, const Pattern& patte
 /// 16 nibbles, as an H100 does. A word of 32 bits is selected as two halves, each by an index of
 /// its own: a nibble that is_valid_nibble refuses mixes halves.
 template <typename WordAt>
-numerics::Word selected_word(const WordAt& b, std::uint8_t nibble, int slot,
-                             const Pattern& pattern) {
+numerics::Word selected_word(const WordAt& b, std::uint8_t nibble, int slot, const Pattern& pattern) {
   if (pattern.candidates() != 2) {
     return b(selected_position(nibble, slot, pattern));
   }

@@ -32,13 +32,11 @@ std::string_view name(Criterion criterion) {
 
 base::Matrix<float> magnitudes(const base::Matrix<float>& weights) {
   base::Matrix<float> scores(weights.rows(), weights.cols());
-  std::transform(weights.data(), weights.data() + weights.size(), scores.data(),
-                 [](float w) { return std::fabs(w); });
+  std::transform(weights.data(), weights.data() + weights.size(), scores.data(), [](float w) { return std::fabs(w); });
   return scores;
 }
 
-base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
-                                 const base::Matrix<float>& inputs) {
+base::Matrix<float> wanda_scores(const base::Matrix<float>& weights, const base::Matrix<float>& inputs) {
   base::ensure(weights.cols() == inputs.cols(), "inputs of another k than the weights");
   std::vector<double> squares(inputs.cols(), 0.0);
   for (std::size_t sample = 0; sample < inputs.rows(); ++sample) {
@@ -59,7 +57,6 @@ base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
 }
 
 KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask) {
-  // Float sums of a few elements each lose nothing that a report shows, and fill vectors.
   constexpr std::size_t kLanes = 16, kChunk = 4096;
   double all_energy = 0, all_kept_energy = 0, all_magnitude = 0, all_kept_magnitude = 0;
   for (std::size_t at = 0; at < weights.size(); at += kChunk) {
@@ -83,8 +80,8 @@ KeptShare kept_share(const base::Matrix<float>& weights, const Mask& mask) {
     all_magnitude += sum(magnitude);
     all_kept_magnitude += sum(kept_magnitude);
   }
-  return {all_energy > 0 ? all_kept_energy / all_energy : 1,
-          all_magnitude > 0 ? all_kept_magnitude / all_magnitude : 1, all_energy};
+  return {all_energy > 0 ? all_kept_energy / all_energy : 1, all_magnitude > 0 ? all_kept_magnitude / all_magnitude : 1,
+          all_energy};
 }
 
 }  // namespace sptc::sparsity

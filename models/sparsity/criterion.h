@@ -10,7 +10,7 @@ namespace sptc::sparsity {
 
 struct WeightPattern;
 
-/// By what weights [rows, k] are chosen, and what becomes of those that stay.
+/// What weights [rows, k] are chosen by, and what becomes of those that stay.
 enum class Criterion {
   kMagnitude,  ///< |w|; they stay as they are
   kWanda,      ///< |w| times the norm of its input (Sun et al., ICLR 2024, arXiv 2306.11695)
@@ -31,16 +31,15 @@ struct PrunedWeights {
 base::Matrix<float> magnitudes(const base::Matrix<float>& weights);
 
 /// |w| times the Euclidean norm of its column of `inputs` [samples, k].
-base::Matrix<float> wanda_scores(const base::Matrix<float>& weights,
-                                 const base::Matrix<float>& inputs);
+base::Matrix<float> wanda_scores(const base::Matrix<float>& weights, const base::Matrix<float>& inputs);
 
 /// SparseGPT (Frantar and Alistarh, ICML 2023, arXiv 2301.00774): columns in order; a group is
 /// pruned where w^2 over the squared diagonal of the Cholesky factor of the inverse Hessian is
 /// smallest, and later columns are corrected for what goes. The Hessian is inputs' inputs.
 /// Weights of an input that is 0 in all samples become 0. Throws InputError for V:N:M, and
 /// where k is no multiple of the group.
-PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
-                                  const base::Matrix<float>& inputs, const WeightPattern& pattern);
+PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights, const base::Matrix<float>& inputs,
+                                  const WeightPattern& pattern);
 
 /// What pruning does to the outputs of a layer, in the Frobenius norm.
 struct OutputChange {

@@ -25,21 +25,19 @@ struct NamedOrder {
   MetadataOrder order;
   int columns = 0;
 };
-constexpr std::array<NamedOrder, 7> kNamedOrders = {
-    {{"canonical", MetadataOrder::kCanonical},
-     {"cutlass", MetadataOrder::kCutlass},
-     {"cutlass-sm90", MetadataOrder::kCutlass3, 128},
-     {"cutlass-sm90-k64", MetadataOrder::kCutlass3, 64},
-     {"cutlass-sm100", MetadataOrder::kCutlass3},
-     {"marlin", MetadataOrder::kMarlin},
-     {"ptx", MetadataOrder::kLanes}}};
+constexpr std::array<NamedOrder, 7> kNamedOrders = {{{"canonical", MetadataOrder::kCanonical},
+                                                     {"cutlass", MetadataOrder::kCutlass},
+                                                     {"cutlass-sm90", MetadataOrder::kCutlass3, 128},
+                                                     {"cutlass-sm90-k64", MetadataOrder::kCutlass3, 64},
+                                                     {"cutlass-sm100", MetadataOrder::kCutlass3},
+                                                     {"marlin", MetadataOrder::kMarlin},
+                                                     {"ptx", MetadataOrder::kLanes}}};
 
 /// Throws InputError unless `extent` is a multiple of `of`: "what = extent must be a multiple of
 /// `of`".
 void require_multiple(const std::string& what, std::size_t extent, std::size_t of) {
   if (extent % of != 0) {
-    throw base::InputError(what + " = " + std::to_string(extent) + " must be a multiple of " +
-                           std::to_string(of));
+    throw base::InputError(what + " = " + std::to_string(extent) + " must be a multiple of " + std::to_string(of));
   }
 }
 
@@ -79,15 +77,13 @@ class Places {
     }
   }
 
-  /// Extents of the words.
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
 
   Place of(std::size_t row, std::size_t group) const {
     if (form_.order == MetadataOrder::kLanes) {
-      const MetadataSlot slot =
-          metadata_slot(format_, form_.selector,
-                        {static_cast<int>(row % kRowTile), static_cast<int>(group % tile_groups_)});
+      const MetadataSlot slot = metadata_slot(
+          format_, form_.selector, {static_cast<int>(row % kRowTile), static_cast<int>(group % tile_groups_)});
       const std::size_t tile = row / kRowTile * k_tiles_ + group / tile_groups_;
       return {tile * kLanes + static_cast<std::size_t>(slot.lane), 4 * slot.nibble};
     }
@@ -96,9 +92,8 @@ class Places {
       return {nibble / 2, static_cast<int>(nibble % 2 * 4)};
     }
     const std::size_t column = group / per_element_;
-    return {form_.order == MetadataOrder::kCanonical
-                ? row * columns_ + column
-                : reordered_offset(form_.type, m_, row, column, form_.order),
+    return {form_.order == MetadataOrder::kCanonical ? row * columns_ + column
+                                                     : reordered_offset(form_.type, m_, row, column, form_.order),
             static_cast<int>(4 * (group % per_element_))};
   }
 
@@ -107,10 +102,9 @@ class Places {
     format_ = metadata_register_format(form_.type, form_.logical_k);
     tile_groups_ = static_cast<std::size_t>(format_.groups());
     require_multiple("rows of mma.sp metadata", m_, kRowTile);
-    require_multiple(
-        "groups per row of mma.sp metadata for m16n8k" + std::to_string(form_.logical_k), groups,
-        tile_groups_);
-    // Also without a tile, so that a bad selector is refused whatever the matrix.
+    require_multiple("groups per row of mma.sp metadata for m16n8k" + std::to_string(form_.logical_k), groups,
+                     tile_groups_);
+    // Refuses a bad selector whatever the matrix, also without a tile.
     metadata_slot(format_, form_.selector, {});
     k_tiles_ = groups / tile_groups_;
     rows_ = m_ / kRowTile * k_tiles_;
@@ -123,10 +117,9 @@ class Places {
     const auto group = static_cast<std::size_t>(hardware_pattern(form_.type).group);
     tile_groups_ = static_cast<std::size_t>(form_.logical_k) / group;
     const std::size_t block = bits == 4 ? kAtomGroups : bits == 8 ? 16 : 8;
-    if (form_.logical_k <= 0 || form_.type == DataType::kS4 || tile_groups_ % block != 0 ||
-        tile_groups_ == 0) {
-      throw base::InputError("CUTLASS 3.x has no" + for_type + " in tiles of " +
-                             std::to_string(form_.logical_k) + " columns");
+    if (form_.logical_k <= 0 || form_.type == DataType::kS4 || tile_groups_ % block != 0 || tile_groups_ == 0) {
+      throw base::InputError("CUTLASS 3.x has no" + for_type + " in tiles of " + std::to_string(form_.logical_k) +
+                             " columns");
     }
     require_multiple("rows of CUTLASS 3.x" + for_type, m_, kAtomRows);
     require_multiple("groups per row of CUTLASS 3.x" + for_type, groups, tile_groups_);
@@ -140,8 +133,7 @@ class Places {
     if (metadata_element_bits(form_.type) == 32) {
       return atom + x * tile_groups_ + c;
     }
-    return atom + (x / 16 * 16 + c / 4 % 2 * 8 + x % 8) * tile_groups_ + c / 8 * 8 + x / 8 % 2 * 4 +
-           c % 4;
+    return atom + (x / 16 * 16 + c / 4 % 2 * 8 + x % 8) * tile_groups_ + c / 8 * 8 + x / 8 % 2 * 4 + c % 4;
   }
 
   MetadataForm form_;
@@ -176,8 +168,7 @@ std::size_t reordered_offset(DataType type, std::size_t rows, std::size_t row, s
   return block + x % 8 * 4 + column % 2 * 2 + x / 8;
 }
 
-base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles,
-                                          const MetadataForm& form) {
+base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles, const MetadataForm& form) {
   const Places places(form, nibbles.rows(), nibbles.cols());
   base::Matrix<std::uint32_t> words(places.rows(), places.columns());
   for (std::size_t row = 0; row < nibbles.rows(); ++row) {
@@ -189,13 +180,12 @@ base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibb
   return words;
 }
 
-base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m,
-                                           std::size_t groups, const MetadataForm& form) {
+base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m, std::size_t groups,
+                                           const MetadataForm& form) {
   const Places places(form, m, groups);
   if (words.size() != places.rows() * places.columns()) {
-    throw base::InputError("metadata of " + std::to_string(m) + " rows and " +
-                           std::to_string(groups) + " groups has " + std::to_string(words.size()) +
-                           " words, needed are " +
+    throw base::InputError("metadata of " + std::to_string(m) + " rows and " + std::to_string(groups) + " groups has " +
+                           std::to_string(words.size()) + " words, needed are " +
                            std::to_string(places.rows() * places.columns()));
   }
   base::Matrix<std::uint8_t> nibbles(m, groups);
@@ -222,9 +212,7 @@ std::span<const std::string_view> metadata_layout_names() {
 std::optional<MetadataForm> find_metadata_form(std::string_view name, DataType type) {
   for (const NamedOrder& row : kNamedOrders) {
     if (row.name == name) {
-      const int columns = row.columns != 0
-                              ? row.columns
-                              : static_cast<int>(kAtomGroups) * hardware_pattern(type).group;
+      const int columns = row.columns != 0 ? row.columns : static_cast<int>(kAtomGroups) * hardware_pattern(type).group;
       return MetadataForm{type, row.order, row.order == MetadataOrder::kCutlass3 ? columns : 0, 0};
     }
   }

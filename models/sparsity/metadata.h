@@ -65,8 +65,8 @@ struct MetadataForm {
 };
 
 /// Index of element (row, column) of `rows` rows in kCutlass or kMarlin.
-std::size_t reordered_offset(numerics::DataType type, std::size_t rows, std::size_t row,
-                             std::size_t column, MetadataOrder order = MetadataOrder::kCutlass);
+std::size_t reordered_offset(numerics::DataType type, std::size_t rows, std::size_t row, std::size_t column,
+                             MetadataOrder order = MetadataOrder::kCutlass);
 
 /// Bits of a word of metadata in `form`: of an element, 32 of a register, 8 of CUTLASS 3.x.
 int metadata_word_bits(const MetadataForm& form);
@@ -75,11 +75,11 @@ int metadata_word_bits(const MetadataForm& form);
 /// 32], or bytes [m, groups / 2]. Throws InputError where the groups do not fill whole elements,
 /// the matrix is no whole blocks of rows, pairs of element columns or tiles as its order needs
 /// them, and where the instruction or the selector does not exist.
-base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles,
-                                          const MetadataForm& form);
-/// And back: [m, groups]. Throws InputError also where there are not as many words as that takes.
-base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m,
-                                           std::size_t groups, const MetadataForm& form);
+base::Matrix<std::uint32_t> pack_metadata(const base::Matrix<std::uint8_t>& nibbles, const MetadataForm& form);
+/// The nibbles [m, groups] again. Throws InputError also where there are not as many words as that
+/// takes.
+base::Matrix<std::uint8_t> unpack_metadata(std::span<const std::uint32_t> words, std::size_t m, std::size_t groups,
+                                           const MetadataForm& form);
 
 /// What the layouts of metadata are called: "canonical", "cutlass" (2.x), "cutlass-sm90" (3.x,
 /// tiles of 128 columns and more), "cutlass-sm90-k64" (tiles of 64), "cutlass-sm100", "marlin",

@@ -67,18 +67,15 @@ struct MetadataPlace {
 };
 
 /// (row, group) -> (lane, nibble). Throws InputError where the instruction has no such selector.
-MetadataSlot metadata_slot(const MetadataRegisterFormat& format, int selector,
-                           const MetadataPlace& place);
+MetadataSlot metadata_slot(const MetadataRegisterFormat& format, int selector, const MetadataPlace& place);
 
 /// The metadata registers of one instruction whose A starts at row `first_row` and group
 /// `first_group` of `nibbles` [m, groups]. Beyond the edges stands kEmptyGroupNibble; lanes that
 /// the selector leaves out hold 0.
-LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector,
-                          const base::Matrix<std::uint8_t>& nibbles, std::size_t first_row,
-                          std::size_t first_group);
+LaneWords gather_metadata(const MetadataRegisterFormat& format, int selector, const base::Matrix<std::uint8_t>& nibbles,
+                          std::size_t first_row, std::size_t first_group);
 
 /// The nibbles [16, groups] that mma.sp reads from `words`.
-base::Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector,
-                                         const LaneWords& words);
+base::Matrix<std::uint8_t> read_metadata(const MetadataRegisterFormat& format, int selector, const LaneWords& words);
 
 }  // namespace sptc::sparsity

@@ -20,12 +20,9 @@ struct Place {
 }  // namespace
 
 PackedIndices::PackedIndices(const Pattern& pattern, int rows, int kept_per_row)
-    : bits_(pattern.metadata_bits() / pattern.choices()),
-      rows_(rows),
-      kept_per_row_(kept_per_row) {}
+    : bits_(pattern.metadata_bits() / pattern.choices()), rows_(rows), kept_per_row_(kept_per_row) {}
 
-void PackedIndices::write(int selector, int row, int slot, std::uint8_t index,
-                          std::span<LaneWords> registers) const {
+void PackedIndices::write(int selector, int row, int slot, std::uint8_t index, std::span<LaneWords> registers) const {
   const int first = first_bit(selector, row, slot);
   const unsigned word = index;
   for (int i = 0; i < bits_; ++i) {
@@ -34,8 +31,7 @@ void PackedIndices::write(int selector, int row, int slot, std::uint8_t index,
   }
 }
 
-std::uint8_t PackedIndices::read(int selector, int row, int slot,
-                                 const LaneWords* registers) const {
+std::uint8_t PackedIndices::read(int selector, int row, int slot, const LaneWords* registers) const {
   const int first = first_bit(selector, row, slot);
   unsigned index = 0;
   for (int i = 0; i < bits_; ++i) {

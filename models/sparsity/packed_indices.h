@@ -19,8 +19,7 @@ class PackedIndices {
   PackedIndices(const Pattern& pattern, int rows, int kept_per_row);
 
   /// Index `index` of element `slot` of row `row`, into registers that hold zeros there.
-  void write(int selector, int row, int slot, std::uint8_t index,
-             std::span<LaneWords> registers) const;
+  void write(int selector, int row, int slot, std::uint8_t index, std::span<LaneWords> registers) const;
   std::uint8_t read(int selector, int row, int slot, const LaneWords* registers) const;
 
  private:

@@ -28,9 +28,7 @@ struct PatternExecution {
   int vector_rows = 0;  ///< rows that share a choice of columns; 0: no columns are left out
 
   /// K of the instruction stream for weights with `k` columns.
-  std::int64_t executed_k(std::int64_t k) const {
-    return base::round_up(k, group) / k_denominator * k_numerator;
-  }
+  std::int64_t executed_k(std::int64_t k) const { return base::round_up(k, group) / k_denominator * k_numerator; }
 };
 
 /// How `weights` of `type` run where the multipliers have `selector`: by the pattern itself where
@@ -52,8 +50,7 @@ struct KeptElements {
 /// unused places where there are fewer. V:N:M: row 0 begins a block of V; a block keeps the columns
 /// whose magnitudes have the largest sum (close to the energy criterion of VENOM), then each row 2
 /// of 4. k must be whole groups of `execution`.
-std::vector<KeptElements> prune_to_kept(const base::Matrix<numerics::Word>& dense,
-                                        numerics::DataType type, const WeightPattern& weights,
-                                        const PatternExecution& execution);
+std::vector<KeptElements> prune_to_kept(const base::Matrix<numerics::Word>& dense, numerics::DataType type,
+                                        const WeightPattern& weights, const PatternExecution& execution);
 
 }  // namespace sptc::sparsity

@@ -3,8 +3,8 @@
 
 #include "models/base/error.h"
 #include "models/base/random.h"
+#include "models/base/vector_clones.h"
 #include "models/sparsity/criterion.h"
-#include "models/sparsity/max_product.h"
 
 #include <algorithm>
 #include <array>
@@ -21,6 +21,23 @@ namespace {
 
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 constexpr float kFar = std::numeric_limits<float>::max();
+
+constexpr std::size_t kPanel = 32;        // columns
+constexpr std::size_t kRowsAtOnce = 512;  // a panel of them stays in the second cache
+
+/// Adds to `sums` [columns] what `rows` rows of a panel give.
+SPTC_VECTOR_CLONES
+void add_panel(const float* panel, const float* bounds, std::size_t rows, std::size_t columns, float* sums) {
+  float block[kPanel] = {};
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t j = 0; j < kPanel; ++j) {
+      block[j] += std::max(bounds[r], panel[r * kPanel + j]);
+    }
+  }
+  for (std::size_t j = 0; j < columns; ++j) {
+    sums[j] += block[j];
+  }
+}
 
 /// Rows are assigned one after the other; prices of columns keep every reduced cost at least 0.
 class Assignment {
@@ -163,7 +180,7 @@ class Search {
   }
   double work() const { return work_; }
 
-  /// The share of the sum of magnitudes that stays in the order of now.
+  /// The share of the sum of magnitudes that stays in the present order.
   double kept() const {
     double all = 0;
     for (std::size_t c = 0; c < columns_.rows(); ++c) {
@@ -180,13 +197,13 @@ class Search {
   bool is_two_of_four() const { return stripe_ == kFour && kept_ == 2; }
 
   /// The `count` largest elements of row `r` of `columns` come first in `elements`, in order.
-  static void largest_first(const std::vector<const float*>& columns, std::size_t r,
-                            std::size_t count, std::vector<float>& elements) {
+  static void largest_first(const std::vector<const float*>& columns, std::size_t r, std::size_t count,
+                            std::vector<float>& elements) {
     for (std::size_t i = 0; i < columns.size(); ++i) {
       elements[i] = columns[i][r];
     }
-    std::partial_sort(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count),
-                      elements.end(), std::greater<>());
+    std::partial_sort(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(count), elements.end(),
+                      std::greater<>());
   }
 
   /// Sum over the rows of the elements of a stripe that stay.
@@ -202,13 +219,11 @@ class Search {
     double sum = 0;
     for (std::size_t r = 0; r < columns_.cols(); ++r) {
       largest_first(columns, r, kept_, elements);
-      sum = std::accumulate(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(kept_),
-                            sum);
+      sum = std::accumulate(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(kept_), sum);
     }
     return sum;
   }
 
-  /// The same of the two largest of four.
   double score_of_four(std::size_t stripe) const {
     std::array<const float*, kFour> four{};
     for (std::size_t i = 0; i < kFour; ++i) {
@@ -226,8 +241,8 @@ class Search {
     return sum;
   }
 
-  /// Of the columns beside `place`: the N-th largest of each row into `bound`, and the sum of the
-  /// larger ones.
+  /// Sets `bound` to the N-th largest of each row of the columns beside `place`; returns the sum of
+  /// the larger ones.
   double bound_of(std::size_t place, std::span<float> bound) const {
     if (is_two_of_four()) {
       return bound_in_four(place, bound);
@@ -244,13 +259,11 @@ class Search {
     for (std::size_t r = 0; r < bound.size(); ++r) {
       largest_first(columns, r, kept_, elements);
       bound[r] = elements[kept_ - 1];
-      larger = std::accumulate(elements.begin(),
-                               elements.begin() + static_cast<std::ptrdiff_t>(kept_ - 1), larger);
+      larger = std::accumulate(elements.begin(), elements.begin() + static_cast<std::ptrdiff_t>(kept_ - 1), larger);
     }
     return larger;
   }
 
-  /// The same for the two largest of four.
   double bound_in_four(std::size_t place, std::span<float> bound) const {
     const std::size_t first = place / kFour * kFour, i = place % kFour;
     const float* const x = column_at(first + (i == 0 ? 1 : 0));
@@ -265,13 +278,10 @@ class Search {
     return largest;
   }
 
-  /// By how much the score of each stripe would grow with each of `columns` in its `place`.
-  base::Matrix<float> gains_of(const std::vector<std::size_t>& place,
-                               const std::vector<std::size_t>& columns) {
+  /// What the score of each stripe would gain with each of `columns` in its `place`.
+  base::Matrix<float> gains_of(const std::vector<std::size_t>& place, const std::vector<std::size_t>& columns) {
     const std::size_t stripes = score_.size(), rows = columns_.cols();
-    base::Matrix<float> drawn(rows, stripes), bounds(stripes, rows), gains(stripes, stripes);
-    std::vector<const float*> from;
-    std::vector<float*> to;
+    base::Matrix<float> drawn(rows, stripes), bounds(stripes, rows);
     std::vector<double> fixed;
     for (std::size_t s = 0; s < stripes; ++s) {
       const std::span<const float> column = columns_.row(columns[s]);
@@ -279,10 +289,8 @@ class Search {
         drawn(r, s) = column[r];
       }
       fixed.push_back(bound_of(place[s], bounds.row(s)) - score_[s]);
-      from.push_back(bounds.row(s).data());
-      to.push_back(gains.row(s).data());
     }
-    MaxProduct(drawn).run(from, to);
+    base::Matrix<float> gains = max_product(bounds, drawn);
     // The assignment takes about as long as a product with as many rows as there are stripes.
     work_ += static_cast<double>(stripes * stripes) * static_cast<double>(rows + stripes);
     for (std::size_t s = 0; s < stripes; ++s) {
@@ -349,30 +357,43 @@ std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains) {
   return Assignment(gains).run();
 }
 
-ColumnOrder permutation_search(const base::Matrix<float>& weights,
-                               const PermutationSearch& search) {
+base::Matrix<float> max_product(const base::Matrix<float>& bounds, const base::Matrix<float>& columns) {
+  base::Matrix<float> sums(bounds.rows(), columns.cols());
+  std::vector<float> panel(kRowsAtOnce * kPanel);
+  for (std::size_t first = 0; first < columns.cols(); first += kPanel) {
+    const std::size_t width = std::min(kPanel, columns.cols() - first);
+    for (std::size_t row = 0; row < columns.rows(); row += kRowsAtOnce) {
+      const std::size_t rows = std::min(kRowsAtOnce, columns.rows() - row);
+      for (std::size_t r = 0; r < rows; ++r) {
+        std::copy_n(columns.row(row + r).data() + first, width, panel.data() + r * kPanel);
+      }
+      for (std::size_t i = 0; i < bounds.rows(); ++i) {
+        add_panel(panel.data(), bounds.row(i).data() + row, rows, width, sums.row(i).data() + first);
+      }
+    }
+  }
+  return sums;
+}
+
+ColumnOrder permutation_search(const base::Matrix<float>& weights, const PermutationSearch& search) {
   const Pattern& pattern = search.pattern;
   const auto group = static_cast<std::size_t>(pattern.group);
   const auto run = static_cast<std::size_t>(pattern.run);
   if (weights.cols() % group != 0) {
-    throw base::InputError("k = " + std::to_string(weights.cols()) + " cannot be permuted for " +
-                           pattern.name() + ": it must be a multiple of " + std::to_string(group));
+    throw base::InputError("k = " + std::to_string(weights.cols()) + " cannot be permuted for " + pattern.name() +
+                           ": it must be a multiple of " + std::to_string(group));
   }
-  const base::Matrix<float> sizes =
-      run == 1 ? magnitudes(weights) : run_sums(magnitudes(weights), run);
+  const base::Matrix<float> sizes = run == 1 ? magnitudes(weights) : run_sums(magnitudes(weights), run);
   std::vector<std::size_t> best(sizes.cols());
   std::iota(best.begin(), best.end(), std::size_t{0});
   ColumnOrder result;
   result.kept_before = Search(sizes, search, 0).kept();
   result.kept_after = result.kept_before;
-  const bool has_choice =
-      weights.cols() > group && weights.rows() > 0 && pattern.kept < pattern.group;
+  const bool has_choice = weights.cols() > group && weights.rows() > 0 && pattern.kept < pattern.group;
   double work = 0;
-  for (int start = 0; has_choice && start < search.starts && work <= search.most_work_to_restart;
-       ++start) {
+  for (int start = 0; has_choice && start < search.starts && work <= search.most_work_to_restart; ++start) {
     Search one(sizes, search,
-               search.seed * static_cast<std::uint64_t>(search.starts) +
-                   static_cast<std::uint64_t>(start));
+               search.seed * static_cast<std::uint64_t>(search.starts) + static_cast<std::uint64_t>(start));
     std::vector<std::size_t> order = one.run();
     work += one.work();
     if (one.kept() > result.kept_after) {

@@ -15,6 +15,10 @@ namespace sptc::sparsity {
 /// Assignment Problems", Computing 38, 1987). Exact up to the rounding of float.
 std::vector<std::size_t> best_assignment(const base::Matrix<float>& gains);
 
+/// The product of (max, +): for each row i of `bounds` and column j of `columns` the sum over r of
+/// max(bounds(i, r), columns(r, j)), in a fixed order.
+base::Matrix<float> max_product(const base::Matrix<float>& bounds, const base::Matrix<float>& columns);
+
 /// How permutation_search() goes about it.
 struct PermutationSearch {
   Pattern pattern;  ///< that the order is for; runs of more than one column stay together
@@ -46,7 +50,6 @@ struct ColumnOrder {
 /// best of all ways at once, a linear assignment problem, whose gain is exact because each stripe
 /// changes one column. The number of columns must be a multiple of M. Throws InputError where it is
 /// not.
-ColumnOrder permutation_search(const base::Matrix<float>& weights,
-                               const PermutationSearch& search = {});
+ColumnOrder permutation_search(const base::Matrix<float>& weights, const PermutationSearch& search = {});
 
 }  // namespace sptc::sparsity

@@ -40,9 +40,8 @@ void select_two_of_four(std::span<const float> scores, std::span<std::uint8_t> m
   }
 }
 
-/// Any group: `runs` and `order` have a place for each run of it.
-void select_group(std::span<const float> scores, const Pattern& pattern, std::span<float> runs,
-                  std::span<int> order, std::span<std::uint8_t> mask) {
+void select_group(std::span<const float> scores, const Pattern& pattern, std::span<float> runs, std::span<int> order,
+                  std::span<std::uint8_t> mask) {
   const auto run = static_cast<std::size_t>(pattern.run);
   for (std::size_t i = 0; i < runs.size(); ++i) {
     runs[i] = std::accumulate(scores.begin() + static_cast<std::ptrdiff_t>(i * run),
@@ -57,8 +56,7 @@ void select_group(std::span<const float> scores, const Pattern& pattern, std::sp
   std::partial_sort(order.begin(), order.begin() + pattern.choices(), order.end(), before);
   std::fill(mask.begin(), mask.end(), std::uint8_t{0});
   for (int i = 0; i < pattern.choices(); ++i) {
-    const auto first =
-        static_cast<std::ptrdiff_t>(order[static_cast<std::size_t>(i)]) * pattern.run;
+    const auto first = static_cast<std::ptrdiff_t>(order[static_cast<std::size_t>(i)]) * pattern.run;
     std::fill_n(mask.begin() + first, run, std::uint8_t{1});
   }
 }
@@ -73,8 +71,7 @@ void select_rows(const base::Matrix<float>& scores, const Pattern& pattern, Mask
       continue;
     }
     for (std::size_t at = 0; at < scores.cols(); at += group) {
-      select_group(scores.row(row).subspan(at, group), pattern, runs, order,
-                   mask.row(row).subspan(at, group));
+      select_group(scores.row(row).subspan(at, group), pattern, runs, order, mask.row(row).subspan(at, group));
     }
   }
 }
@@ -91,8 +88,7 @@ void select_block(const base::Matrix<float>& scores, const Pattern& pattern, std
   }
   std::vector<std::size_t> columns(group);
   std::iota(columns.begin(), columns.end(), std::size_t{0});
-  std::stable_sort(columns.begin(), columns.end(),
-                   [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
+  std::stable_sort(columns.begin(), columns.end(), [&](std::size_t a, std::size_t b) { return sums[a] > sums[b]; });
   std::sort(columns.begin(), columns.begin() + kVectorColumns);
   std::array<float, kVectorColumns> four{};
   std::array<std::uint8_t, kVectorColumns> kept{};
@@ -113,15 +109,14 @@ base::Matrix<float> scores_of(const base::Matrix<Word>& dense, DataType type) {
   base::Matrix<float> scores(dense.rows(), dense.cols());
   for (std::size_t i = 0; i < dense.size(); ++i) {
     const double value = std::fabs(numerics::to_double(dense.data()[i], type));
-    scores.data()[i] = std::isnan(value) ? std::numeric_limits<float>::infinity()
-                                         : static_cast<float>(std::min(value, kMost));
+    scores.data()[i] =
+        std::isnan(value) ? std::numeric_limits<float>::infinity() : static_cast<float>(std::min(value, kMost));
   }
   return scores;
 }
 
 /// What `mask` keeps of `dense`, whose scores are `scores`; every zero is positive.
-base::Matrix<Word> masked(const base::Matrix<Word>& dense, const base::Matrix<float>& scores,
-                          const Mask& mask) {
+base::Matrix<Word> masked(const base::Matrix<Word>& dense, const base::Matrix<float>& scores, const Mask& mask) {
   base::Matrix<Word> pruned(dense.rows(), dense.cols());
   for (std::size_t i = 0; i < dense.size(); ++i) {
     const bool stays = mask.data()[i] != 0 && scores.data()[i] != 0;
@@ -134,8 +129,7 @@ void require_pattern(const Pattern& pattern) {
   const bool sound = pattern.run > 0 && pattern.kept > 0 && pattern.kept <= pattern.group &&
                      pattern.kept % pattern.run == 0 && pattern.group % pattern.run == 0;
   if (!sound) {
-    throw base::InputError("pattern " + pattern.name() + " in runs of " +
-                           std::to_string(pattern.run) +
+    throw base::InputError("pattern " + pattern.name() + " in runs of " + std::to_string(pattern.run) +
                            " is not valid: 0 < N <= M is needed, both multiples of the run");
   }
 }
@@ -145,8 +139,8 @@ void require_pattern(const Pattern& pattern) {
 Mask select(const base::Matrix<float>& scores, const WeightPattern& pattern) {
   const auto group = static_cast<std::size_t>(pattern.pattern.group);
   if (scores.cols() % group != 0) {
-    throw base::InputError("k = " + std::to_string(scores.cols()) + " cannot be pruned to " +
-                           pattern.name() + ": it must be a multiple of " + std::to_string(group));
+    throw base::InputError("k = " + std::to_string(scores.cols()) + " cannot be pruned to " + pattern.name() +
+                           ": it must be a multiple of " + std::to_string(group));
   }
   Mask mask(scores.rows(), scores.cols());
   if (pattern.vector_rows == 0) {
@@ -162,13 +156,11 @@ Mask select(const base::Matrix<float>& scores, const WeightPattern& pattern) {
   return mask;
 }
 
-base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType type,
-                                      const Pattern& pattern) {
+base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType type, const Pattern& pattern) {
   require_pattern(pattern);
   if (dense.cols() % static_cast<std::size_t>(pattern.group) != 0) {
-    throw base::InputError("cannot prune k = " + std::to_string(dense.cols()) + " to " +
-                           pattern.name() + ": k must be a multiple of " +
-                           std::to_string(pattern.group));
+    throw base::InputError("cannot prune k = " + std::to_string(dense.cols()) + " to " + pattern.name() +
+                           ": k must be a multiple of " + std::to_string(pattern.group));
   }
   const base::Matrix<float> scores = scores_of(dense, type);
   return masked(dense, scores, select(scores, {pattern, 0}));
@@ -178,11 +170,9 @@ base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType 
   return prune_by_magnitude(dense, type, hardware_pattern(type));
 }
 
-std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type,
-                                        const WeightPattern& weights,
+std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type, const WeightPattern& weights,
                                         const PatternExecution& execution) {
-  base::ensure(dense.cols() % static_cast<std::size_t>(execution.group) == 0,
-               "weights do not fill whole groups");
+  base::ensure(dense.cols() % static_cast<std::size_t>(execution.group) == 0, "weights do not fill whole groups");
   WeightPattern pattern = weights;
   pattern.pattern.run = execution.instruction.run;
   const base::Matrix<float> scores = scores_of(dense, type);

@@ -47,8 +47,8 @@ Doubles inverse_factor(const base::Matrix<float>& inputs, Doubles& weights) {
 }
 
 /// Which weights of the group of columns that begins at `first` stay.
-void select_columns(const Doubles& weights, const Doubles& factor, Index first,
-                    const WeightPattern& pattern, Mask& mask) {
+void select_columns(const Doubles& weights, const Doubles& factor, Index first, const WeightPattern& pattern,
+                    Mask& mask) {
   const auto group = static_cast<std::size_t>(pattern.pattern.group);
   base::Matrix<float> scores(mask.rows(), group);
   for (std::size_t row = 0; row < mask.rows(); ++row) {
@@ -68,8 +68,8 @@ void select_columns(const Doubles& weights, const Doubles& factor, Index first,
 
 }  // namespace
 
-PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
-                                  const base::Matrix<float>& inputs, const WeightPattern& pattern) {
+PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights, const base::Matrix<float>& inputs,
+                                  const WeightPattern& pattern) {
   base::ensure(weights.cols() == inputs.cols(), "inputs of another k than the weights");
   const auto group = static_cast<Index>(pattern.pattern.group);
   if (pattern.vector_rows > 0 || weights.cols() % static_cast<std::size_t>(group) != 0) {
@@ -98,8 +98,7 @@ PrunedWeights prune_by_sparse_gpt(const base::Matrix<float>& weights,
       w.block(0, column + 1, w.rows(), later).noalias() -=
           errors.col(column - begin) * factor.block(column, column + 1, 1, later);
     }
-    w.rightCols(columns - end).noalias() -=
-        errors * factor.block(begin, end, end - begin, columns - end);
+    w.rightCols(columns - end).noalias() -= errors * factor.block(begin, end, end - begin, columns - end);
   }
   PrunedWeights result{base::Matrix<float>(weights.rows(), weights.cols()), std::move(mask)};
   Eigen::Map<Rows>(result.weights.data(), w.rows(), w.cols()) = w.cast<float>();

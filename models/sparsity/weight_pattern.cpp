@@ -46,14 +46,11 @@ bool contained(const Pattern& inner, const Pattern& outer) {
 
 /// `selector`, counted in elements of `type`.
 SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
-  return type == DataType::kTf32
-             ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2)}
-             : selector;
+  return type == DataType::kTf32 ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2)} : selector;
 }
 
 bool reaches(const SelectorWidth& selector, const Pattern& pattern) {
-  return pattern.candidates() <= selector.inputs &&
-         pattern.group * selector.kept <= selector.inputs * pattern.kept;
+  return pattern.candidates() <= selector.inputs && pattern.group * selector.kept <= selector.inputs * pattern.kept;
 }
 
 }  // namespace
@@ -73,19 +70,18 @@ WeightPattern parse_weight_pattern(std::string_view text) {
     result.vector_rows = vectors ? numbers[0] : 0;
     const Pattern& pattern = result.pattern;
     sound = pattern.kept > 0 && pattern.kept < pattern.group && pattern.group <= kMaxGroup &&
-            (!vectors || (pattern.kept == 2 && pattern.group > kVectorColumns &&
-                          result.vector_rows > 0 && result.vector_rows <= kMaxVectorRows));
+            (!vectors || (pattern.kept == 2 && pattern.group > kVectorColumns && result.vector_rows > 0 &&
+                          result.vector_rows <= kMaxVectorRows));
   }
   if (!sound) {
     throw base::InputError("a pattern is N:M with 0 < N < M <= " + std::to_string(kMaxGroup) +
-                           ", for example 2:4, or V:2:M with V rows up to " +
-                           std::to_string(kMaxVectorRows) + " and M above 4, for example 64:2:8");
+                           ", for example 2:4, or V:2:M with V rows up to " + std::to_string(kMaxVectorRows) +
+                           " and M above 4, for example 64:2:8");
   }
   return result;
 }
 
-PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
-                                   const SelectorWidth& selector) {
+PatternExecution pattern_execution(const WeightPattern& weights, DataType type, const SelectorWidth& selector) {
   const Pattern& pattern = weights.pattern;
   const Pattern hardware = hardware_pattern(type);
   const bool same = pattern.kept == hardware.kept && pattern.group == hardware.group;
@@ -95,16 +91,17 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   }
   const SelectorWidth reach = for_elements(selector, type);
   const std::string needs = "weights at " + weights.name() + " need a selector of " +
-                            std::to_string(pattern.candidates()) + " inputs for each " +
-                            std::to_string(pattern.kept) + " multipliers, and this one has " +
-                            std::to_string(reach.inputs) + " for each " +
-                            std::to_string(reach.kept) + " of " + std::string(numerics::name(type));
+                            std::to_string(pattern.candidates()) + " inputs for each " + std::to_string(pattern.kept) +
+                            " multipliers, and this architecture "
+                            "has " +
+                            std::to_string(reach.inputs) + " for each " + std::to_string(reach.kept) + " of " +
+                            std::string(numerics::name(type));
   if (same && weights.vector_rows == 0) {
     throw base::InputError(needs);
   }
   if (hardware.run != 1) {
-    throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " +
-                           hardware.name() + " in pairs; " + weights.name() + " is not modelled");
+    throw base::InputError("weights of " + std::string(numerics::name(type)) + " are " + hardware.name() +
+                           " in pairs; " + weights.name() + " is not modelled");
   }
   const bool two_of_four = hardware == Pattern{2, 4, 1} && has_hardware;
   if (weights.vector_rows > 0) {
@@ -125,8 +122,7 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type,
   if (two_of_four && pattern.kept == pattern.group - 2 && pattern.group % 2 == 0) {
     return {hardware, pattern.group, 4 * (pattern.group / 2 - 1), pattern.group, 0};
   }
-  throw base::InputError(needs + "; they neither are " + hardware.name() +
-                         " nor decompose into it");
+  throw base::InputError(needs + "; they neither are " + hardware.name() + " nor decompose into it");
 }
 
 }  // namespace sptc::sparsity

@@ -73,7 +73,6 @@ install(DIRECTORY sim/include/sptcsim DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" 
 install(DIRECTORY models DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/sptcsim"
         FILES_MATCHING PATTERN "*.h" PATTERN "*-inl.h" EXCLUDE)
 install(DIRECTORY sim/hardware/memory/plugins/ DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
-install(FILES sim/hardware/memory/BIND_A_MEMORY.md DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim/memory_plugins")
 install(DIRECTORY configs traces DESTINATION "${CMAKE_INSTALL_DATADIR}/sptcsim")
 set(sptc_completion "${PROJECT_BINARY_DIR}/completion")
 if(SPTC_HELP2MAN)

@@ -107,7 +107,7 @@ class Graph(Network):
         constants.update({node.output[0]: node.attribute[0].t for node in graph.node if node.op_type == "Constant"})
         values = {name: onnx.numpy_helper.to_array(tensor) for name, tensor in constants.items()}
         super().__init__(values)
-        self.integers = {name: array for name, array in values.items() if name not in self.names}
+        self.integers = {name: array.tolist() for name, array in values.items() if name not in self.names}
         self.nodes = [(node.op_type, list(node.input), node.output[0],
                        {a.name: onnx.helper.get_attribute_value(a) for a in node.attribute})
                       for node in graph.node if node.op_type != "Constant"]
@@ -115,7 +115,7 @@ class Graph(Network):
 
     def forward(self, x, is_logit=False):
         """Of a graph that ends with a Sigmoid also what that gets."""
-        values = {**self.t, self.input: x}
+        values = {**self.integers, **self.t, self.input: x}
         nodes = self.nodes[:-1] if is_logit and self.nodes[-1][0] == "Sigmoid" else self.nodes
         for op, inputs, output, attributes in nodes:
             if op not in OPERATORS:
@@ -151,15 +151,23 @@ OPERATORS = {
     "Add": lambda _, x, y: x + y,
     "BatchNormalization": lambda a, x, scale, bias, mean, variance:
         functional.batch_norm(x, mean.detach(), variance.detach(), scale, bias, eps=a["epsilon"]),
+    "Cast": lambda _, x: x,
     "Clip": lambda _, x, least, most: torch.minimum(torch.maximum(x, least), most),
-    "Concat": lambda a, *parts: torch.cat(parts, a["axis"]),
+    "Concat": lambda a, *parts: torch.cat([torch.as_tensor(part) for part in parts], a["axis"]),
     "Conv": _convolution,
     "ConvTranspose": _transposed_convolution,
     "Div": lambda _, x, y: x / y,
     "GlobalAveragePool": lambda _, x: x.mean((2, 3), keepdim=True),
     "HardSigmoid": lambda a, x: torch.clamp(a["alpha"] * x + a["beta"], 0, 1),
+    "Identity": lambda _, x: x,
+    "MatMul": lambda _, x, y: x @ y,
+    "MaxPool": lambda a, x: functional.max_pool2d(x, a["kernel_shape"], a["strides"], a["pads"][:2]),
     "Mul": lambda _, x, y: x * y,
     "Relu": lambda _, x: torch.relu(x),
+    "Reshape": lambda _, x, extents: x.reshape([int(extent) for extent in extents]),
     "Resize": _resize,
+    "Shape": lambda _, x: torch.tensor(x.shape),
     "Sigmoid": lambda _, x: torch.sigmoid(x),
+    "Slice": lambda _, x, first, last, *axes: x[int(first[0]):int(last[0])],
+    "Softmax": lambda a, x: torch.softmax(x, a["axis"]),
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Where 2:4 pays: runs configs/sweeps/where-2-4-pays and writes its figures and tables.
+"""Where 2:4 pays: runs configs/sweeps/where-2-4-pays and writes its figures and sentences.
 
     scripts/studies/where_2_4_pays.py [--program build/release/sptcsim] [--jobs 2]
 """
@@ -8,7 +8,7 @@ import json
 import re
 
 import figure
-from study import ROOT, Study, arguments, spread, table
+from study import ROOT, Study, arguments, spread
 
 # Title, what the size counts, and the name of the workload with the size in it.
 FAMILIES = [("BERT-Large, sequences of 384", "batch", r"BERT-Large .*\(batch=(\d+),"),
@@ -36,33 +36,14 @@ def share(row):
     return kept / dense
 
 
-def bound_shares(row, variant):
-    """Of the time of the prunable GEMMs: what bounds them."""
-    total, shares = 0, {}
-    for op in by_operation(row):
-        time = op["count"] * op[variant]["time_us"]
-        total += time
-        shares[op[variant]["bound_by"]] = shares.get(op[variant]["bound_by"], 0) + time
-    return ", ".join(f"{name} {100 * part / total:.0f} %" for name, part in sorted(shares.items(), key=lambda x: -x[1]))
-
-
-def systemc(study, trace, batch):
-    return json.loads(study.run("run", str(ROOT / "traces" / trace), "--dim", f"batch={batch}", "--clock", "boost",
-                                "--kernels", "search", "--check", "none", "--format", "json"))
-
-
-def second_opinion(study, bert, resnet):
-    """BERT-Large at batch 8 and ResNet-50 at batch 32 by the SystemC model, beside the rows of the closed form."""
-    simulated = systemc(study, "bert_large.json", 8)
+def second_opinion(study, bert):
+    """BERT-Large at batch 8 by the SystemC model, beside the row of the closed form."""
+    simulated = json.loads(study.run("run", str(ROOT / "traces" / "bert_large.json"), "--dim", "batch=8", "--clock", "boost",
+                                     "--kernels", "search", "--check", "none", "--format", "json"))
     other = {op["name"]: op for op in simulated["operations"]}
-    ratios = [op["dense"]["time_us"] / other[op["name"]]["dense"]["time_us"] for op in bert["operations"]]
     apart = max(abs(op["speedup"] - other[op["name"]]["speedup"]) for op in by_operation(bert))
-    totals = simulated["totals"]
-    least = min((op for op in systemc(study, "resnet50.json", 32)["operations"] if op["sparse"]), key=lambda op: op["speedup"])
-    study.fill("systemc", f"""The SystemC model, a second opinion, says {totals['dense']['time_us'] / 1000:.2f} ms and {totals['speedup']:.2f} where the table has
-{bert['dense_time_us'] / 1000:.2f} ms and {bert['speedup']:.2f} (BERT-Large, batch 8). Dense times of its GEMMs by the closed form are {spread(ratios)} of the SystemC
-model's, speed-ups at most {apart:.2f} apart. The worst layer of ResNet-50 at batch 32 is
-{least["name"]} with {least["speedup"]:.2f}, by the closed form {min(op["speedup"] for op in by_operation(resnet)):.2f}.""")
+    study.fill("systemc", f"""SystemC gives BERT-Large at batch 8 a gain of {simulated["totals"]["speedup"]:.2f}, the closed form {bert["speedup"]:.2f}. \
+Their layers are at most {apart:.2f} apart.""")
 
 
 def what_it_shows(study, families):
@@ -89,20 +70,14 @@ def what_it_shows(study, families):
     decoding = [[decode_at[size, dram] for size in (1, 16)] for dram, _ in BANDWIDTHS]
     study.expect(all(half > more + 0.005 for half, _, more in zip(*decoding)), "decoding gains less with more bandwidth")
     study.fill("shows", f"""
-- **It pays where weights or multiplications are the bottleneck.** The large GEMMs of Llama prefill and of BERT from batch 8
-  on gain {spread(large)} each: dense keeps the tensor cores or the L2 busy, and at half the multiplications what feeds them
-  takes over well short of 2x. Decoding at batch 1 to 16 gains {spread(small_decode)}: DRAM delivers the weights, and values with
-  metadata are 9/16 of their bytes, which is a ceiling of {16 / 9:.2f} that no tensor core can lift.
-- **It does not pay where activations or latencies are.** The early layers of ResNet-50 move activations; their weights are
-  a few kilobytes. They gain next to nothing or lose: an instruction of 2:4 is twice as deep in k, K = 64 fills few of
-  them, and the 2:4 library takes longer to launch. The worst layer of all is {least["name"]} at batch {size} with
-  {least["speedup"]:.2f}, the best of ResNet-50 is {best_layer[1]} with {best_layer[0]:.2f}. At batch 1 a launch and the latency of DRAM are most of a layer's time.
-- **What is left dense sets the network's figure.** BERT-Large gains {spread(speedups(bert_large))} on its prunable layers and
-  {spread([row["speedup"] for row in bert_large])} in all from batch 8 on; decoding at batch {max(decode)} gains {spread(speedups([last]))} and in all {last["speedup"]:.2f}, because
-  {100 * share(last):.0f} % of its time is attention over the cache, which no pruning touches.
-- **More bandwidth helps it, except where it is the reason for it.** With twice the DRAM bandwidth the gain of ResNet-50 grows
-  by {100 * min(more):.0f} to {100 * max(more):.0f} % (batch 32 and more). Decoding at small batch gains {spread(decoding[0])} with half of it and {spread(decoding[2])} with twice:
-  DRAM bounds it at any of these rates, and the fixed costs of a launch weigh more.""")
+- **It pays where weights or multiplications limit.** Large GEMMs of Llama prefill and of BERT from batch 8 on gain {spread(large)}.
+  Decoding at batch 1 to 16 gains {spread(small_decode)} of {16 / 9:.2f}, the ratio of its bytes.
+- **It does not where activations or launches limit.** ResNet-50's worst layer is {least["name"]} at batch {size} with
+  {least["speedup"]:.2f}, its best {best_layer[1]} with {best_layer[0]:.2f}.
+- **What stays dense sets the network's gain.** BERT-Large gains {spread([row["speedup"] for row in bert_large])} from batch 8 on. Decoding at batch {max(decode)}
+  gains {last["speedup"]:.2f}: attention takes {100 * share(last):.0f} % of its time.
+- **Twice the DRAM bandwidth** raises what ResNet-50 gains by {spread([100 * grown for grown in more], 0)} % from batch 32 on. \
+Decoding at batch 1 to 16 then gains {spread(decoding[2])}.""")
 
 
 def main():
@@ -135,33 +110,8 @@ def main():
                                    "speed-up of one GEMM (y axis from 0)", names, bars=bars, y_from=0, y_to=2, reference=1))
     figure.write(study.folder / "by_layer.svg", panels, title="Speed-up of 2:4 by layer on the A100", bottom=110)
 
-    cells = []
-    for title, axis, _ in FAMILIES:
-        for row in families[title]:
-            if row["dram"] == A100:
-                same = {r["dram"]: r for r in families[title] if r["workload"] == row["workload"]}
-                cells.append([f"{title}, {axis} {size_of(row['workload'])}", f"{row['dense_time_us'] / 1000:.2f}",
-                              f"{row['speedup']:.2f}", f"{same[1019.5]['speedup']:.2f}", f"{same[4078]['speedup']:.2f}",
-                              f"{100 * share(row):.0f} %", f"{row['performance_per_watt_ratio']:.2f}",
-                              bound_shares(row, "dense"), bound_shares(row, "sparse")])
-    study.fill("networks", table(["network", "dense ms", "speed-up", "half DRAM", "twice DRAM", "time left dense", "per joule",
-                                  "dense bound by", "2:4 bound by"], cells))
-
-    cells = []
-    for title, axis, _ in FAMILIES:
-        for row in (r for r in families[title] if r["dram"] == A100):
-            ops = sorted(by_operation(row), key=lambda op: op["speedup"])
-            for op, which in ((ops[0], "least"), (ops[-1], "most")):
-                cells.append([f"{title}, {axis} {size_of(row['workload'])}", which, op["name"],
-                              f"{op['m']} x {op['n']} x {op['k']}" + (f", batch {op['batch']}" if op["batch"] > 1 else ""),
-                              f"{op['dense']['time_us']:.1f}", f"{op['speedup']:.2f}", op["dense"]["bound_by"],
-                              op["sparse"]["bound_by"]])
-    study.fill("layers", table(["network", "gains", "layer", "M x N x K", "dense us", "speed-up", "dense bound by",
-                                "2:4 bound by"], cells))
-
     what_it_shows(study, families)
-    of_size = lambda title, size: next(row for row in families[title] if row["dram"] == A100 and size_of(row["workload"]) == size)
-    second_opinion(study, of_size(FAMILIES[0][0], 8), of_size(FAMILIES[1][0], 32))
+    second_opinion(study, next(row for row in families[FAMILIES[0][0]] if row["dram"] == A100 and size_of(row["workload"]) == 8))
     study.finish()
 
 

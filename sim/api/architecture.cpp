@@ -24,8 +24,7 @@ const std::string& Architecture::name() const {
 }
 
 double Architecture::number(const std::string& path) const {
-  const nlohmann::json& value =
-      config::parameter_value(state_->document, pointer_of(*state_, path));
+  const nlohmann::json& value = config::parameter_value(state_->document, pointer_of(*state_, path));
   if (!value.is_number()) {
     throw InputError("'" + path + "' of " + name() + " is a word and no number");
   }
@@ -35,8 +34,7 @@ double Architecture::number(const std::string& path) const {
 Architecture Architecture::with(const std::map<std::string, double>& numbers) const {
   State changed = *state_;
   for (const auto& [path, number] : numbers) {
-    config::set_parameter(changed.document, pointer_of(*state_, path),
-                          sptc::io::number_as_json(number),
+    config::set_parameter(changed.document, pointer_of(*state_, path), sptc::io::number_as_json(number),
                           "set by the program that links sptcsim");
   }
   changed.value = config::to_architecture(changed.document, name());

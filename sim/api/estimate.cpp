@@ -19,8 +19,7 @@ sptc::workload::Operation operation_of(const Gemm& gemm) {
   for (const std::int64_t extent : {gemm.m, gemm.n, gemm.k, gemm.batch, gemm.count}) {
     if (extent < 1 || extent > sptc::workload::kMaxExtent) {
       throw InputError("GEMM '" + gemm.name + "': m, n, k, batch and count must be 1 to " +
-                       std::to_string(sptc::workload::kMaxExtent) + ", not " +
-                       std::to_string(extent));
+                       std::to_string(sptc::workload::kMaxExtent) + ", not " + std::to_string(extent));
     }
   }
   sptc::workload::Operation op;
@@ -53,8 +52,7 @@ std::optional<Launch> launch_of(const json& variant) {
   launch.l2_bytes = variant.at("bytes").at("l2").get<std::int64_t>();
   launch.energy_uj = number_at(variant, "/energy_uj/total"_json_pointer);
   launch.power_w = number_at(variant, "/power_w"_json_pointer);
-  launch.mismatches =
-      static_cast<std::int64_t>(number_at(variant, "/check/mismatches"_json_pointer).value_or(0));
+  launch.mismatches = static_cast<std::int64_t>(number_at(variant, "/check/mismatches"_json_pointer).value_or(0));
   return launch;
 }
 
@@ -120,16 +118,15 @@ Result result_of(std::string report) {
   return result;
 }
 
-Result estimate(const Workload& workload, const Architecture& architecture,
-                const Options& options) {
+Result estimate(const Workload& workload, const Architecture& architecture, const Options& options) {
   if (options.contains("fidelity")) {
     throw InputError("estimate() knows one fidelity: leave the option 'fidelity' out");
   }
   static std::mutex turn;
   const std::lock_guard mine(turn);
-  return result_of(report_of(sptc::run::estimate(workload.state().value, architecture.state().value,
-                                                 simulation_options(options)),
-                             architecture));
+  return result_of(
+      report_of(sptc::run::estimate(workload.state().value, architecture.state().value, simulation_options(options)),
+                architecture));
 }
 
 }  // namespace sptcsim

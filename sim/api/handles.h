@@ -17,10 +17,9 @@
 namespace sptcsim {
 
 struct Architecture::State : sptc::config::DocumentedArchitecture {
-  /// For another process.
+  /// The architecture as another process reads it.
   sptc::config::ArchitectureText text() const {
-    return {document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), value.gpu.name,
-            value.bases};
+    return {document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), value.gpu.name, value.bases};
   }
 };
 
@@ -31,10 +30,8 @@ struct Workload::State {
 
 sptc::run::SimulationOptions simulation_options(const Options& options);
 
-/// What json_report() says of `result`.
 std::string report_of(sptc::run::RunResult result, const Architecture& architecture);
 
-/// The figures of a report.
 Result result_of(std::string report);
 
 }  // namespace sptcsim

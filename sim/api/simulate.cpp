@@ -23,15 +23,13 @@ std::size_t workers_of(int asked) {
     throw InputError("a Simulator has 1 to " + std::to_string(kMostWorkers) +
                      " workers, or 0 for one per processor, not " + std::to_string(asked));
   }
-  return asked > 0 ? static_cast<std::size_t>(asked)
-                   : std::max(1U, std::thread::hardware_concurrency());
+  return asked > 0 ? static_cast<std::size_t>(asked) : std::max(1U, std::thread::hardware_concurrency());
 }
 
 }  // namespace
 
 struct Simulator::State {
-  explicit State(int workers)
-      : simulator(workers_of(workers), sptc::report::complete_json_report) {}
+  explicit State(int workers) : simulator(workers_of(workers), sptc::report::complete_json_report) {}
 
   sptc::run::Simulator simulator;
 };
@@ -41,11 +39,11 @@ Simulator::~Simulator() = default;
 Simulator::Simulator(Simulator&&) noexcept = default;
 Simulator& Simulator::operator=(Simulator&&) noexcept = default;
 
-Result Simulator::simulate(const Workload& workload, const Architecture& architecture,
-                           const Options& options, const Hooks& hooks) {
+Result Simulator::simulate(const Workload& workload, const Architecture& architecture, const Options& options,
+                           const Hooks& hooks) {
   simulation_options(options);  // what is wrong with them is said before anything starts
-  return result_of(state_->simulator.simulate(
-      {workload.state().text, architecture.state().text(), options}, hooks.progress, hooks.poll));
+  return result_of(state_->simulator.simulate({workload.state().text, architecture.state().text(), options},
+                                              hooks.progress, hooks.poll));
 }
 
 Result simulate(const Workload& workload, const Architecture& architecture, const Options& options,

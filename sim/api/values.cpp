@@ -16,18 +16,16 @@ Arithmetic gemm_arithmetic(std::string_view gpu, DataType type, bool sparse) {
   return {instruction, sptc::mma::instruction_rules(target, instruction)};
 }
 
-Matrix<Word> gemm(const Arithmetic& arithmetic, const Matrix<Word>& a, const Matrix<Word>& b,
-                  const Matrix<Word>* c, int threads) {
+Matrix<Word> gemm(const Arithmetic& arithmetic, const Matrix<Word>& a, const Matrix<Word>& b, const Matrix<Word>* c,
+                  int threads) {
   const Matrix<Word> columns = b.transposed();
-  return sptc::batched::gemm(arithmetic.instruction, arithmetic.rules, {&a, nullptr, &columns, c},
-                             {threads, 1});
+  return sptc::batched::gemm(arithmetic.instruction, arithmetic.rules, {&a, nullptr, &columns, c}, {threads, 1});
 }
 
-Matrix<Word> gemm(const Arithmetic& arithmetic, const CompressedMatrix& a, const Matrix<Word>& b,
-                  const Matrix<Word>* c, int threads) {
+Matrix<Word> gemm(const Arithmetic& arithmetic, const CompressedMatrix& a, const Matrix<Word>& b, const Matrix<Word>* c,
+                  int threads) {
   const Matrix<Word> columns = b.transposed();
-  return sptc::batched::gemm(arithmetic.instruction, arithmetic.rules, {nullptr, &a, &columns, c},
-                             {threads, 1});
+  return sptc::batched::gemm(arithmetic.instruction, arithmetic.rules, {nullptr, &a, &columns, c}, {threads, 1});
 }
 
 }  // namespace sptcsim

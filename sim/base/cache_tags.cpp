@@ -14,9 +14,8 @@ constexpr std::uint64_t kSeed = 0x9E3779B97F4A7C15U;
 /// The ways of a set, one bit each, that have `tag`. Without branches and from a table, so that
 /// compilers compare several at once.
 std::uint32_t ways_with(std::uint32_t tag, const std::uint32_t* tags) {
-  constexpr std::uint32_t kBits[] = {1,       1 << 1,  1 << 2,  1 << 3, 1 << 4,  1 << 5,
-                                     1 << 6,  1 << 7,  1 << 8,  1 << 9, 1 << 10, 1 << 11,
-                                     1 << 12, 1 << 13, 1 << 14, 1 << 15};
+  constexpr std::uint32_t kBits[] = {1,      1 << 1, 1 << 2,  1 << 3,  1 << 4,  1 << 5,  1 << 6,  1 << 7,
+                                     1 << 8, 1 << 9, 1 << 10, 1 << 11, 1 << 12, 1 << 13, 1 << 14, 1 << 15};
   static_assert(std::size(kBits) == CacheTags::kWays);
   std::uint32_t ways = 0;
   for (std::size_t way = 0; way < CacheTags::kWays; ++way) {
@@ -39,8 +38,8 @@ std::uint64_t scatter(std::uint64_t x) {
 }  // namespace
 
 void CacheTags::reset(Bytes capacity) {
-  sets_ = Divisor(static_cast<std::uint64_t>(
-      std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays}))));
+  sets_ = Divisor(
+      static_cast<std::uint64_t>(std::max<std::int64_t>(1, capacity.count() / (kBlockBytes * std::int64_t{kWays}))));
   find_row(0);
   random_ = kSeed;
   set_.assign(sets_.value(), {});
@@ -51,7 +50,7 @@ void CacheTags::reset(Bytes capacity) {
 }
 
 std::uint32_t CacheTags::set_of(std::uint64_t block) {
-  // As many consecutive blocks as there are sets take every set once, each such row from another
+  // Consecutive blocks, as many as there are sets, take every set once, each such row from another
   // one on: strides meet no set more often than others.
   if (block - first_of_row_ >= sets_.value()) {
     find_row(block);
@@ -67,8 +66,7 @@ void CacheTags::find_row(std::uint64_t block) {
 }
 
 bool CacheTags::holds(Slot slot, std::uint64_t block) const {
-  return tags_[index(slot)] == static_cast<Tag>(block) &&
-         entries_[index(slot)].upper_half == block >> kTagBits;
+  return tags_[index(slot)] == static_cast<Tag>(block) && entries_[index(slot)].upper_half == block >> kTagBits;
 }
 
 CacheTags::Slot CacheTags::slot_of(std::uint64_t block) {
@@ -114,7 +112,7 @@ std::uint32_t CacheTags::way_to_replace(Set& set) {
   random_ ^= random_ >> 7;
   random_ ^= random_ << 17;
   auto left = static_cast<Ways>(~set.used);
-  // As many of the candidates, from the lowest on, are passed over.
+  // Candidates are passed over from the lowest on.
   for (auto passed = random_ % (kWays - set.used_ways); passed > 0; --passed) {
     left = static_cast<Ways>(left & (left - 1));
   }
@@ -152,8 +150,7 @@ void CacheTags::insert(std::uint64_t block, Sectors sectors, std::int64_t now, s
   insert(slot_of(block), block, sectors, now, ready);
 }
 
-void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now,
-                       std::int64_t ready) {
+void CacheTags::insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now, std::int64_t ready) {
   // Another one may have taken its place.
   if (slot.way == kWays || !holds(slot, block)) {
     slot.way = way_to_replace(set_[slot.set]);

@@ -14,9 +14,9 @@ namespace sptc::base {
 
 /// Tags of a cache, L1 or L2, with blocks of 1 KiB in sectors of 32 bytes, set-associative.
 /// Replaced is one that was not recently used: every use marks its entry, the marks of a set are
-/// cleared when all have one, and a pseudo-random entry without a mark goes. Streams that are
-/// larger than the L2 of an A100 lose their hits with the footprint as the published bandwidth does
-/// (configs/CALIBRATION.md); LRU would lose all at once, random replacement keeps too many.
+/// cleared when all have one, and a pseudo-random entry without a mark goes. The hits of streams
+/// that are larger than the L2 of an A100 so fall as the bandwidth does that RRZE-HPC gpu-benches
+/// publishes.
 class CacheTags {
  public:
   static constexpr std::int64_t kBlockBytes = 1024;
@@ -24,7 +24,7 @@ class CacheTags {
 
   explicit CacheTags(Bytes capacity) : sets_(1) { reset(capacity); }
 
-  /// Empty, as a new one of that capacity.
+  /// Empties it, as a new one of that capacity.
   void reset(Bytes capacity);
 
   /// Sectors of a block, one bit each.
@@ -68,8 +68,7 @@ class CacheTags {
   /// last of them is. A new block replaces another one of its set.
   void insert(std::uint64_t block, Sectors sectors, std::int64_t now, std::int64_t ready);
   /// The same where `slot` was found for the block, and none but others have been put in since.
-  void insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now,
-              std::int64_t ready);
+  void insert(Slot slot, std::uint64_t block, Sectors sectors, std::int64_t now, std::int64_t ready);
 
   /// Share of the blocks that are still there when `used` times the capacity of other blocks has
   /// been used since they were, of which `hit_ratio` was there already. While the ways of a set
@@ -91,8 +90,8 @@ class CacheTags {
   /// of a cache of the host.
   using Tag = std::uint32_t;
   static constexpr int kTagBits = std::numeric_limits<Tag>::digits;
-  /// The rest, for few lines of a cache of the host: blocks of 64-bit addresses have 54 bits, and
-  /// no simulation gets as far as cycle 2^42.
+  /// Bits of the rest: blocks of 64-bit addresses have 54, and no simulation gets as far as cycle
+  /// 2^42.
   static constexpr int kReadyBits = 42, kUpperHalfBits = 54 - kTagBits;
   static constexpr std::uint64_t kReady = (std::uint64_t{1} << kReadyBits) - 1;
   static constexpr std::uint64_t kUpperHalf = (std::uint64_t{1} << kUpperHalfBits) - 1;

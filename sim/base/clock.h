@@ -13,8 +13,7 @@ namespace sptc::base {
 /// reported times use the exact frequency.
 class Clock {
  public:
-  explicit Clock(double mhz)
-      : mhz_(mhz), period_ps_(static_cast<std::uint64_t>(std::llround(1e6 / mhz))) {}
+  explicit Clock(double mhz) : mhz_(mhz), period_ps_(static_cast<std::uint64_t>(std::llround(1e6 / mhz))) {}
 
   double mhz() const { return mhz_; }
 
@@ -31,10 +30,8 @@ class Clock {
     return static_cast<std::int64_t>((time.value() + period_ps_ - 1) / period_ps_);
   }
 
-  /// Time since the start of the simulation.
   const sc_core::sc_time& time() const { return time_; }
 
-  /// Cycles since the start of the simulation.
   std::int64_t now() const {
     const std::uint64_t now_ps = time().value();
     if (now_ps != looked_up_ps_) {
@@ -47,7 +44,7 @@ class Clock {
  private:
   double mhz_;
   std::uint64_t period_ps_;
-  /// The kernel's own: blocks ask several times in every cycle.
+  /// The time of the SystemC kernel: blocks ask several times in every cycle.
   const sc_core::sc_time& time_ = sc_core::sc_time_stamp();
   mutable std::uint64_t looked_up_ps_ = 0;  ///< time of the latest now(),
   mutable std::int64_t cycle_ = 0;          ///< and its answer

@@ -16,8 +16,7 @@ class Module : public sc_core::sc_module {
  public:
   SC_HAS_PROCESS(Module);
 
-  Module(const sc_core::sc_module_name& name, const Clock& clock)
-      : sc_core::sc_module(name), clock_(clock) {}
+  Module(const sc_core::sc_module_name& name, const Clock& clock) : sc_core::sc_module(name), clock_(clock) {}
 
  protected:
   virtual void on_event() = 0;
@@ -35,10 +34,7 @@ class Module : public sc_core::sc_module {
   std::int64_t now() const { return clock_.now(); }
 
   /// Runs on_event() at `cycle`, unless an earlier wake-up is pending.
-  void wake_at(std::int64_t cycle) {
-    // From the exact time: a memory outside may answer between two cycles.
-    wake_.notify(clock_.cycles(cycle) - clock_.time());
-  }
+  void wake_at(std::int64_t cycle) { wake_.notify(clock_.cycles(cycle) - clock_.time()); }
 
   const Clock& clock() const { return clock_; }
 

@@ -14,7 +14,8 @@ inline std::exception_ptr& thrown_by_process() {
   return thrown;
 }
 
-/// sc_start(). What a process throws arrives here as it was thrown, not as SystemC's report of it.
+/// Runs sc_start(). What a process throws arrives here as it was thrown, not as SystemC's report of
+/// it.
 template <typename... Time>
 void run_events(Time... time) {
   try {

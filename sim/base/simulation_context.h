@@ -16,8 +16,7 @@ class SimulationContext {
   SimulationContext() {
     delete std::exchange(retired(), nullptr);
     // Whether the first sc_start() may find nothing to do is asked once per process, not context.
-    sc_core::sc_report_handler::set_actions(sc_core::SC_ID_NO_SC_START_ACTIVITY_,
-                                            sc_core::SC_DO_NOTHING);
+    sc_core::sc_report_handler::set_actions(sc_core::SC_ID_NO_SC_START_ACTIVITY_, sc_core::SC_DO_NOTHING);
     const Current inside(*this);
     context_ = sc_core::sc_get_curr_simcontext();
   }

@@ -19,9 +19,7 @@ class Throughput {
   }
 
   /// First cycle, not before `now`, at which a request can start.
-  std::int64_t ready_at(std::int64_t now) const {
-    return next_free_ < (now + 1) * rate_ ? now : next_free_ / rate_;
-  }
+  std::int64_t ready_at(std::int64_t now) const { return next_free_ < (now + 1) * rate_ ? now : next_free_ / rate_; }
 
   bool ready(std::int64_t now) const { return ready_at(now) == now; }
 
@@ -54,11 +52,8 @@ class Throughput {
 
   /// Work that is left behind `cycle`; a unit that has as much left there does the same from then
   /// on.
-  std::int64_t left_behind(std::int64_t cycle) const {
-    return std::max<std::int64_t>(0, next_free_ - cycle * rate_);
-  }
+  std::int64_t left_behind(std::int64_t cycle) const { return std::max<std::int64_t>(0, next_free_ - cycle * rate_); }
   void set_left_behind(std::int64_t cycle, std::int64_t left) { next_free_ = cycle * rate_ + left; }
-  /// Whole cycles that `left` takes.
   std::int64_t cycles_of(std::int64_t left) const { return (left + rate_ - 1) / rate_; }
   /// `items` were let through that nobody showed to the unit.
   void count(std::int64_t items) { busy_ += items * kScale; }

@@ -13,7 +13,6 @@
 
 namespace sptc::base {
 
-/// Reading end of a wire.
 template <typename T>
 class WireIn : virtual public sc_core::sc_interface {
  public:
@@ -23,7 +22,6 @@ class WireIn : virtual public sc_core::sc_interface {
   virtual T read() = 0;
 };
 
-/// Writing end of a wire.
 template <typename T>
 class WireOut : virtual public sc_core::sc_interface {
  public:
@@ -64,9 +62,7 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
     }
   }
 
-  bool can_read() const override {
-    return !in_flight_.empty() && in_flight_.front().first <= clock_.now();
-  }
+  bool can_read() const override { return !in_flight_.empty() && in_flight_.front().first <= clock_.now(); }
 
   const T& peek() const override {
     ensure(can_read(), "nothing to read on a wire");
@@ -85,7 +81,7 @@ class Wire : public sc_core::sc_object, public WireIn<T>, public WireOut<T> {
 
   const sc_core::sc_event& default_event() const override { return readable_; }
 
-  /// From write() to can_read().
+  /// Cycles from write() to can_read().
   int latency() const { return latency_; }
 
   /// Calls `tap` with every value at the moment it is written. For waveforms, and for tests that

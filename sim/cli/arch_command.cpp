@@ -39,12 +39,8 @@ struct BoardRow {
   std::optional<double> dram_gb;        ///< of 2^30 bytes
   std::optional<double> power_limit_w;  ///< of the board's energy file
 
-  std::optional<double> f16_sparse_tflops() const {
-    return f16 ? f16->sparse_tflops : std::nullopt;
-  }
-  std::optional<double> s8_tops() const {
-    return s8 ? std::optional(s8->dense_tflops) : std::nullopt;
-  }
+  std::optional<double> f16_sparse_tflops() const { return f16 ? f16->sparse_tflops : std::nullopt; }
+  std::optional<double> s8_tops() const { return s8 ? std::optional(s8->dense_tflops) : std::nullopt; }
 };
 
 std::vector<BoardRow> board_rows() {
@@ -76,8 +72,7 @@ std::vector<BoardRow> board_rows() {
 
 std::string boards_text() {
   constexpr const char* kRow = "{:<28} {:<13} {:>4} {:>7} {:>7} {:>7} {:>6} {:>5} {:>6}\n";
-  std::string text =
-      fmt::format(kRow, "board", "chip", "SMs", "f16", "2:4", "8-bit", "GB/s", "GB", "W");
+  std::string text = fmt::format(kRow, "board", "chip", "SMs", "f16", "2:4", "8-bit", "GB/s", "GB", "W");
   const auto cell = [](const std::optional<double>& rate) {
     return rate ? report::rate_text(*rate) : std::string("-");
   };
@@ -85,10 +80,10 @@ std::string boards_text() {
     return value ? fmt::format("{:.0f}", *value) : std::string("-");
   };
   for (const BoardRow& row : board_rows()) {
-    text += fmt::format(kRow, row.name, row.chip.empty() ? row.generation : row.chip, row.sms,
-                        cell(row.f16 ? std::optional(row.f16->dense_tflops) : std::nullopt),
-                        cell(row.f16_sparse_tflops()), cell(row.s8_tops()),
-                        whole(row.dram_gb_per_s), whole(row.dram_gb), whole(row.power_limit_w));
+    text +=
+        fmt::format(kRow, row.name, row.chip.empty() ? row.generation : row.chip, row.sms,
+                    cell(row.f16 ? std::optional(row.f16->dense_tflops) : std::nullopt), cell(row.f16_sparse_tflops()),
+                    cell(row.s8_tops()), whole(row.dram_gb_per_s), whole(row.dram_gb), whole(row.power_limit_w));
   }
   return text +
          "At the boost clock. f16, 2:4: TFLOP/s with f32 sums, dense and sparse; 8-bit: TOP/s of "
@@ -99,9 +94,7 @@ std::string boards_text() {
 
 std::string boards_json() {
   using Json = nlohmann::ordered_json;
-  const auto or_null = [](const std::optional<double>& value) {
-    return value ? Json(*value) : Json();
-  };
+  const auto or_null = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
   Json json{{"schema", "sptcsim-architecture-list/0.1"},
             {"version", std::string(report::program_version())},
             {"architectures", Json::array()}};
@@ -123,7 +116,7 @@ std::string boards_json() {
 
 int list(bool only_names, std::string_view format) {
   require_format(format, {"text", "json"});
-  write_result({}, only_names ? fmt::format("{}\n", fmt::join(config::architecture_names(), "\n"))
+  write_result({}, only_names         ? fmt::format("{}\n", fmt::join(config::architecture_names(), "\n"))
                    : format == "json" ? boards_json()
                                       : boards_text());
   return 0;
@@ -164,17 +157,15 @@ std::string json_of(const config::Architecture& architecture, const std::string&
 
 std::string text_of(const config::Architecture& architecture) {
   const std::string chip = config::chip_of_board(architecture);
-  std::string text =
-      fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}, chip {}\n\n", architecture.gpu.name,
-                  architecture.gpu.sms, architecture.gpu.boost_clock_mhz, architecture.gpu.numerics,
-                  chip.empty() ? "not known" : chip);
+  std::string text = fmt::format("{}: {} SMs, boost clock {} MHz, numerics {}, chip {}\n\n", architecture.gpu.name,
+                                 architecture.gpu.sms, architecture.gpu.boost_clock_mhz, architecture.gpu.numerics,
+                                 chip.empty() ? "not known" : chip);
   text += report::peaks_text(run::board_peaks(architecture)) + "\n";
-  text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", "parameter", "value", "unit", "evidence",
-                      "meaning, and source");
+  text +=
+      fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n", "parameter", "value", "unit", "evidence", "meaning, and source");
   for (const config::Parameter& parameter : architecture.parameters) {
-    text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n    {}\n", parameter.pointer,
-                        parameter.value, parameter.unit, parameter.evidence,
-                        meaning_of(parameter.pointer), parameter.source);
+    text += fmt::format("{:<52} {:>10} {:<12} {:<8} {}\n    {}\n", parameter.pointer, parameter.value, parameter.unit,
+                        parameter.evidence, meaning_of(parameter.pointer), parameter.source);
   }
   return text;
 }
@@ -182,8 +173,7 @@ std::string text_of(const config::Architecture& architecture) {
 int show(const std::string& name, std::string_view format) {
   require_format(format, {"text", "json"});
   const auto [architecture, document] = config::load_documented_architecture(name);
-  write_result({}, format == "json" ? json_of(architecture,
-                                              config::parameter_value(document, "/kernels/library"))
+  write_result({}, format == "json" ? json_of(architecture, config::parameter_value(document, "/kernels/library"))
                                     : text_of(architecture));
   return 0;
 }
@@ -198,8 +188,7 @@ int validate(const std::string& file) {
   for (const auto& [evidence, count] : by_evidence) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, evidence);
   }
-  write_result({}, fmt::format("{}: valid, {} parameters ({})\n", file,
-                               architecture.parameters.size(), counts));
+  write_result({}, fmt::format("{}: valid, {} parameters ({})\n", file, architecture.parameters.size(), counts));
   return 0;
 }
 
@@ -215,25 +204,20 @@ void add_arch_command(CLI::App& app, Command& chosen) {
   CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
   const auto add = [&](const char* name, const char* description, auto action) {
     CLI::App* command = arch->add_subcommand(name, description);
-    command->callback([arguments, action, &chosen] {
-      chosen = [arguments, action] { return action(*arguments); };
-    });
+    command->callback([arguments, action, &chosen] { chosen = [arguments, action] { return action(*arguments); }; });
     return command;
   };
-  const WordOption name{"NAME", arguments->name, "NAME|FILE", "a name of 'arch list', or a file",
-                        true};
-  CLI::App* command =
-      add("list", "the known architectures: chip, SMs, dense and 2:4 peaks, DRAM, power limit",
-          [](const Arguments& given) { return list(given.only_names, given.format); });
+  const WordOption name{"NAME", arguments->name, "NAME|FILE", "a name of 'arch list', or a file", true};
+  CLI::App* command = add("list", "the known architectures: chip, SMs, dense and 2:4 peaks, DRAM, power limit",
+                          [](const Arguments& given) { return list(given.only_names, given.format); });
   CLI::Option* names = command->add_flag("--names", arguments->only_names, "names alone");
-  declare(*command, {{"--format", arguments->format, "text|json", "of the list"}});
+  declare(*command, {{"--format", arguments->format, "text|json", "format of the list"}});
   command->get_option("--format")->excludes(names);
-  command =
-      add("show",
-          "the peaks of every type, dense and 2:4, at boost and at the power limit; then every "
-          "number with its evidence and source, also those that a file leaves out",
-          [](const Arguments& given) { return show(given.name, given.format); });
-  declare(*command, {name, {"--format", arguments->format, "text|json", "of the numbers"}});
+  command = add("show",
+                "the peaks of every type, dense and 2:4, at boost and at the power limit; then every "
+                "number with its evidence and source, also those that a file leaves out",
+                [](const Arguments& given) { return show(given.name, given.format); });
+  declare(*command, {name, {"--format", arguments->format, "text|json", "format of the numbers"}});
   command = add("validate", "read an architecture file and report every problem",
                 [](const Arguments& given) { return validate(given.name); });
   declare(*command, {name});

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sptc::cli {
@@ -30,6 +31,7 @@ struct Arguments {
   std::string types;
   std::string sparsity = "all";
   std::string gpus = "1";
+  std::string expert_gpus = "1";
   std::string jobs;
   std::string format = "text";
   std::string out, html;
@@ -55,22 +57,27 @@ void write(const Arguments& arguments, const compare::BoardComparison& compariso
                                                           : compare::comparison_text(comparison));
 }
 
-/// The options of the table; without --types also --sparsity and --tp, which with it are lists.
+/// The options of the table; without --types also --sparsity, --tp and --ep, which with it are
+/// lists.
 run::SimulationOptions options_of(const Arguments& arguments) {
   run::SimulationOptions options = arguments.options.parsed();
   if (!arguments.types.empty()) {
     return options;
   }
   const std::vector<std::string> weights = parts_of(arguments.sparsity);
-  if (std::ranges::all_of(
-          weights, [](const std::string& part) { return part == "dense" || part == "2:4"; })) {
-    throw base::InputError("--sparsity dense,2:4 goes with --types: --variants says the same");
+  if (std::ranges::all_of(weights, [](const std::string& part) { return part == "dense" || part == "2:4"; })) {
+    throw base::InputError(
+        "--sparsity dense,2:4 needs --types; without it --variants says the "
+        "same");
   }
-  if (parts_of(arguments.gpus).size() > 1) {
-    throw base::InputError("--tp takes one number: a list of them needs --types");
+  for (const auto& [option, list] : {std::pair("--tp", &arguments.gpus), {"--ep", &arguments.expert_gpus}}) {
+    if (parts_of(*list).size() > 1) {
+      throw base::InputError(std::string(option) + " takes one number: a list of them needs --types");
+    }
   }
   run::set_option(options, "sparsity", arguments.sparsity);
   run::set_option(options, "tp", arguments.gpus);
+  run::set_option(options, "ep", arguments.expert_gpus);
   return options;
 }
 
@@ -81,14 +88,18 @@ compare::BoardComparison compared(const Arguments& arguments, run::SimulationOpt
   report::ProgressBar bar(arguments.quiet);
   const auto show = [&](std::size_t begun, std::size_t total) {
     const std::size_t of_board = total / workloads.size() / boards.size();
-    bar.update(begun, total,
-               begun < total ? boards[begun / of_board % boards.size()].gpu.name : "");
+    bar.update(begun, total, begun < total ? boards[begun / of_board % boards.size()].gpu.name : "");
   };
   if (arguments.types.empty()) {
     return compare::compare(workloads, boards, options, jobs, show);
   }
-  const compare::TriedWays ways = compare::parse_ways(
-      parts_of(arguments.types), parts_of(arguments.sparsity), parts_of(arguments.gpus), options);
+  const auto list_of = [&](const char* option, const std::string& list) {
+    return arguments.command->count(option) > 0 ? parts_of(list) : std::vector<std::string>();
+  };
+  const compare::TriedWays ways =
+      compare::parse_ways({parts_of(arguments.types), parts_of(arguments.sparsity), list_of("--tp", arguments.gpus),
+                           list_of("--ep", arguments.expert_gpus)},
+                          options);
   if (arguments.command->count("--engine") == 0) {
     options.engine.clear();  // that of comparisons of types, not of the table
   }
@@ -102,8 +113,7 @@ int run(const Arguments& arguments) {
                            " is a saved result: name a second one to set beside it");
   }
   require_format(arguments.format, {"text", "json", "csv"});
-  const std::string other =
-      given_beside(*arguments.command, {"FILE", "--format", "--out", "--html", "--quiet"});
+  const std::string other = given_beside(*arguments.command, {"FILE", "--format", "--out", "--html", "--quiet"});
   if (saved && !other.empty()) {
     throw base::InputError(other +
                            " has no effect on saved results: compare takes one workload, "
@@ -119,8 +129,8 @@ int run(const Arguments& arguments) {
     return 0;
   }
   const std::vector<config::Architecture> boards = boards_of(arguments.arch);
-  const std::vector<compare::ComparedWorkload> workloads = compare::compared_workloads(
-      arguments.files.front(), workload::parse_dim_lists(arguments.dims));
+  const std::vector<compare::ComparedWorkload> workloads =
+      compare::compared_workloads(arguments.files.front(), workload::parse_dim_lists(arguments.dims));
   for (const std::string& note : workloads.front().workload.notes) {
     report::write_message("note: " + note + "\n");
   }
@@ -133,8 +143,7 @@ int run(const Arguments& arguments) {
 void add_compare_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "compare",
-      "a workload on several GPUs and with several extents, or saved results, side by side");
+      "compare", "a workload on several GPUs and with several extents, or saved results, side by side");
   arguments->command = command;
   command
       ->add_option("FILE", arguments->files,
@@ -142,28 +151,27 @@ void add_compare_command(CLI::App& app, Command& chosen) {
                    "--format json'")
       ->type_name("FILE")
       ->required();
-  declare(*command,
-          {{"--arch", arguments->arch, "NAME,..", "boards or files, with commas between"}});
+  declare(*command, {{"--arch", arguments->arch, "NAME,..", "boards or files, with commas between"}});
   command->add_option("--dim", arguments->dims, "values of a dimension of the file: batch=1,8,64")
       ->type_name("NAME=V,..");
-  declare(
-      *command,
-      {{"--types", arguments->types, "TYPE,..",
-        "operand types to compare end to end, as --dtype has them: bf16,e4m3,nvfp4,w4a16 (under "
-        "engine 'compiled' unless --engine says another)"}});
-  arguments->options.add_all(*command, {"sparsity", "tp"});
-  declare(*command,
-          {{"--sparsity", arguments->sparsity, "dense,2:4|all|auto|FILE",
-            "with --types the weights to compare: dense, 2:4 or both; else, and for which weights "
-            "may be 2:4, as of 'run'"},
-           {"--tp", arguments->gpus, "N,..",
-            "split each layer over 1 to 8 GPUs, with --types over each of several numbers of them "
-            "(needs --link and an engine)"}});
+  declare(*command, {{"--types", arguments->types, "TYPE,..",
+                      "operand types to compare end to end, as --dtype has them: bf16,e4m3,nvfp4,w4a16 (under "
+                      "engine 'compiled' unless --engine says another)"}});
+  arguments->options.add_all(*command, {"sparsity", "tp", "ep"});
+  declare(*command, {{"--sparsity", arguments->sparsity, "dense,2:4|all|auto|FILE",
+                      "with --types the weights to compare: dense, 2:4 or both; else, and for which weights "
+                      "may be 2:4, as of 'run'"},
+                     {"--tp", arguments->gpus, "N,..",
+                      "split each layer over 1 to 8 GPUs, with --types over each of several numbers of them "
+                      "(needs --link and an engine)"},
+                     {"--ep", arguments->expert_gpus, "N,..",
+                      "share the experts of a mixture out over 1 to 72 GPUs, each with a part of the "
+                      "sequences and all other weights; with --types each of several numbers, beside those "
+                      "of --tp (needs --link and an engine)"}});
   add_jobs(*command, arguments->jobs, "points that are simulated at once");
-  declare(*command,
-          {{"--format", arguments->format, "text|json|csv", "of the result"},
-           {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
-           {"--html", arguments->html, "FILE", "write one page, which needs no network"}});
+  declare(*command, {{"--format", arguments->format, "text|json|csv", "format of the result"},
+                     {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
+                     {"--html", arguments->html, "FILE", "write one page, which needs no network"}});
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

@@ -40,8 +40,8 @@ std::vector<std::string> choices_of(const CLI::Option& option) {
     return choices;
   }
   for (const std::string& word : parts_of(type, '|')) {
-    const bool is_word = std::none_of(word.begin(), word.end(),
-                                      [](char c) { return (c >= 'A' && c <= 'Z') || c == ':'; });
+    const bool is_word =
+        std::none_of(word.begin(), word.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == ':'; });
     if (is_word && !word.empty()) {
       choices.push_back(word);
     }
@@ -103,8 +103,7 @@ std::string bash_completion(CLI::App& app) {
     if (!values.empty()) {
       commands += fmt::format("      case \"$prev\" in\n{}      esac\n", values);
     }
-    commands += fmt::format("      words={} ;;\n",
-                            shell_quoted(fmt::format("{}", fmt::join(words_of(command), " "))));
+    commands += fmt::format("      words={} ;;\n", shell_quoted(fmt::format("{}", fmt::join(words_of(command), " "))));
   });
   return fmt::format(
       "# bash completion of sptcsim, written by 'sptcsim help --completion bash'\n"
@@ -123,12 +122,11 @@ std::string bash_completion(CLI::App& app) {
       paths, commands);
 }
 
-/// Without what _arguments reads as its own.
+/// Text without what _arguments reads as its own.
 std::string zsh_text(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    out +=
-        (c == '[' || c == ']' || c == ':' || c == '\\') ? std::string("\\") + c : std::string(1, c);
+    out += (c == '[' || c == ']' || c == ':' || c == '\\') ? std::string("\\") + c : std::string(1, c);
   }
   return out;
 }
@@ -144,8 +142,8 @@ std::string zsh_specification(const CLI::Option& option) {
                                                     : " ";
     value = fmt::format(":{}:{}", zsh_text(option.get_type_name()), action);
   }
-  return shell_quoted(fmt::format("--{}[{}]{}", option.get_lnames().front(),
-                                  zsh_text(option.get_description()), value));
+  return shell_quoted(
+      fmt::format("--{}[{}]{}", option.get_lnames().front(), zsh_text(option.get_description()), value));
 }
 
 std::string zsh_function(std::string command) {
@@ -166,14 +164,12 @@ std::string zsh_completion(CLI::App& app) {
     }
     const std::vector<CLI::App*> children = children_of(command);
     if (children.empty()) {
-      functions +=
-          fmt::format("{}() {{\n  _arguments{} \\\n    '*:file:_files'\n}}\n", id, specifications);
+      functions += fmt::format("{}() {{\n  _arguments{} \\\n    '*:file:_files'\n}}\n", id, specifications);
       return;
     }
     std::string names, cases;
     for (const CLI::App* child : children) {
-      names += fmt::format(" {}", shell_quoted(zsh_text(child->get_name()) + ":" +
-                                               zsh_text(child->get_description())));
+      names += fmt::format(" {}", shell_quoted(zsh_text(child->get_name()) + ":" + zsh_text(child->get_description())));
       cases += fmt::format("      {}) {} ;;\n", child->get_name(),
                            zsh_function((name.empty() ? "" : name + " ") + child->get_name()));
     }
@@ -196,8 +192,7 @@ std::string zsh_completion(CLI::App& app) {
 std::string completion(CLI::App& app, const std::string& shell) {
   constexpr std::array<std::string_view, 2> kShells{"bash", "zsh"};
   if (std::find(kShells.begin(), kShells.end(), shell) == kShells.end()) {
-    throw base::InputError("--completion: unknown shell " +
-                           base::unknown_name(io::printable(shell), kShells));
+    throw base::InputError("--completion: unknown shell " + base::unknown_name(io::printable(shell), kShells));
   }
   return shell == "bash" ? bash_completion(app) : zsh_completion(app);
 }

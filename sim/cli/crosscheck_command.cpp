@@ -38,30 +38,24 @@ int check_kernel(const Arguments& arguments) {
   choice.arch = arguments.arch;
   choice.instruction = arguments.instruction;
   choice.k_order = arguments.k_order;
-  const check::kernel::Tolerance tolerance =
-      arguments.tolerance.empty()
-          ? check::kernel::Tolerance{}
-          : check::kernel::parse_tolerance("--tolerance", arguments.tolerance);
+  choice.tolerance = arguments.tolerance;
   if (!arguments.entry.empty()) {
     constexpr int kMostEntries = 1 << 24;
-    choice.entry =
-        static_cast<int>(run::parse_integer("--entry", arguments.entry, 0, kMostEntries));
+    choice.entry = static_cast<int>(run::parse_integer("--entry", arguments.entry, 0, kMostEntries));
   }
   std::optional<check::kernel::MapFormat> map_format;
   if (!arguments.map.empty()) {
     map_format = check::kernel::map_format(arguments.map);
     require_writable_text("--map", arguments.map);
   }
-  const check::kernel::KernelCase kernel =
-      check::kernel::read_kernel_file(arguments.kernel, choice);
-  const check::kernel::KernelDiagnosis diagnosis = check::kernel::crosscheck_kernel(
-      kernel.data, kernel.declared, kernel.target, host_threads(), tolerance);
+  const check::kernel::KernelCase kernel = check::kernel::read_kernel_file(arguments.kernel, choice);
+  const check::kernel::KernelDiagnosis diagnosis =
+      check::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, host_threads(), kernel.tolerance);
   if (map_format) {
     write_bytes(arguments.map, check::kernel::map_image(kernel, diagnosis, *map_format));
   }
-  write_result(arguments.common.out, arguments.common.is_json()
-                                         ? check::kernel::kernel_json(kernel, diagnosis)
-                                         : check::kernel::kernel_text(kernel, diagnosis));
+  write_result(arguments.common.out, arguments.common.is_json() ? check::kernel::kernel_json(kernel, diagnosis)
+                                                                : check::kernel::kernel_text(kernel, diagnosis));
   return diagnosis.is_right() ? 0 : 1;
 }
 
@@ -69,9 +63,8 @@ int check_capture(const Arguments& arguments) {
   const check::capture::CaptureCrosscheck result = check::capture::crosscheck_capture(
       arguments.directory, {arguments.arch, run::parse_word<run::Fidelity>(arguments.fidelity),
                             mma::parse_profile(arguments.common.profile), host_threads()});
-  write_result(arguments.common.out, arguments.common.is_json()
-                                         ? check::capture::capture_json(result)
-                                         : check::capture::capture_text(result));
+  write_result(arguments.common.out, arguments.common.is_json() ? check::capture::capture_json(result)
+                                                                : check::capture::capture_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
@@ -89,15 +82,16 @@ int run(const Arguments& arguments) {
                                         {"--k-order", &arguments.k_order},
                                         {"--tolerance", &arguments.tolerance}}) {
       if (!value->empty()) {
-        throw base::InputError(std::string("crosscheck: ") + option + " is of --kernel");
+        throw base::InputError(std::string("crosscheck: ") + option + " needs --kernel FILE");
       }
     }
     return check_capture(arguments);
   }
   const Arguments defaults;
-  if (arguments.common.profile != defaults.common.profile ||
-      arguments.fidelity != defaults.fidelity) {
-    throw base::InputError("crosscheck --kernel: --profile and --fidelity are of captures");
+  if (arguments.common.profile != defaults.common.profile || arguments.fidelity != defaults.fidelity) {
+    throw base::InputError(
+        "crosscheck --kernel: --profile and --fidelity have an effect on "
+        "captures alone");
   }
   return check_kernel(arguments);
 }
@@ -107,8 +101,8 @@ int verify(const Arguments& arguments) {
   common.require_valid();
   const check::vectors::VerifyResult result =
       check::vectors::verify(arguments.directory, mma::parse_profile(common.profile));
-  write_result(common.out, common.is_json() ? check::vectors::verify_json(result)
-                                            : check::vectors::verify_text(result));
+  write_result(common.out,
+               common.is_json() ? check::vectors::verify_json(result) : check::vectors::verify_text(result));
   return result.mismatches() == 0 ? 0 : 1;
 }
 
@@ -116,42 +110,37 @@ int verify(const Arguments& arguments) {
 
 void add_crosscheck_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit");
-  declare(
-      *command,
-      {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
-       {"--kernel", arguments->kernel, "FILE",
-        "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
-        "--save-operands; diagnosed"},
-       {"--d", arguments->d, "FILE", "of --kernel: D of your kernel (.npy, .npz, .safetensors)"},
-       {"--launch", arguments->launch, "NAME", "of --kernel: which launch of a .npz of several"},
-       {"--entry", arguments->entry, "N", "of --kernel: which GEMM of a batch (default: 0)"},
-       {"--map", arguments->map, "FILE",
-        "of --kernel: write an image of where D differs (.svg, .png)"},
-       {"--arch", arguments->arch, "NAME|FILE",
-        "architecture whose times are simulated (default: by the name of the GPU); of --kernel: "
-        "whose arithmetic counts, instead of the one that FILE names"},
-       {"--instruction", arguments->instruction, "NAME",
-        "of --kernel: the instruction, instead of the one that FILE names"},
-       {"--k-order", arguments->k_order, "KEY=VALUE,...",
-        "of --kernel: the order of the sums, instead of what FILE says, as its k_order: "
-        "split_k=3,reduction=parallel"},
-       {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
-        "of --kernel: by how much an element may be off, in units of the last place or of its sum "
-        "of |a||b| (default: nothing)"},
-       {"--fidelity", arguments->fidelity, "analytic|timing",
-        "of the simulated GEMMs: closed form, or SystemC with a few SMs for all"}});
+  CLI::App* command =
+      app.add_subcommand("crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit");
+  declare(*command, {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
+                     {"--kernel", arguments->kernel, "FILE",
+                      "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
+                      "--save-operands; diagnosed"},
+                     {"--d", arguments->d, "FILE", "with --kernel: D of your kernel (.npy, .npz, .safetensors)"},
+                     {"--launch", arguments->launch, "NAME", "with --kernel: which launch of a .npz of several"},
+                     {"--entry", arguments->entry, "N", "with --kernel: which GEMM of a batch (default: 0)"},
+                     {"--map", arguments->map, "FILE", "with --kernel: write an image of where D differs (.svg, .png)"},
+                     {"--arch", arguments->arch, "NAME|FILE",
+                      "architecture whose times are simulated (default: by the name of the GPU); with --kernel: "
+                      "whose arithmetic counts, instead of the one that FILE names"},
+                     {"--instruction", arguments->instruction, "NAME",
+                      "with --kernel: the instruction, instead of the one that FILE names"},
+                     {"--k-order", arguments->k_order, "KEY=VALUE,...",
+                      "with --kernel: the order of the sums, instead of what FILE says, as its k_order: "
+                      "split_k=3,reduction=parallel"},
+                     {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
+                      "with --kernel: by how much an element may be off, in units of the last place or of its "
+                      "sum of |a||b| (default: nothing)"},
+                     {"--fidelity", arguments->fidelity, "analytic|timing",
+                      "how GEMMs are simulated: closed form, or SystemC with a few SMs for all"}});
   arguments->common.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }
 
 void add_verify_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "verify", "compute test vectors of matrix instructions and compare every bit");
-  declare(*command,
-          {{"DIR", arguments->directory, "DIR", "array sets, in any subdirectory", true}});
+  CLI::App* command = app.add_subcommand("verify", "compute test vectors of matrix instructions and compare every bit");
+  declare(*command, {{"DIR", arguments->directory, "DIR", "array sets, in any subdirectory", true}});
   arguments->common.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
 }

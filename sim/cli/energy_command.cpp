@@ -43,8 +43,7 @@ int list(const Arguments& arguments) {
 
 int show(const Arguments& arguments) {
   const config::LoadedEnergy energy = run::load_energies(arguments.name);
-  write_result({}, arguments.is_json() ? report::energy_numbers_json(energy)
-                                       : report::energy_numbers_text(energy));
+  write_result({}, arguments.is_json() ? report::energy_numbers_json(energy) : report::energy_numbers_text(energy));
   return 0;
 }
 
@@ -57,16 +56,15 @@ int area(const Arguments& arguments) {
 }  // namespace
 
 void add_energy_command(CLI::App& app, Command& chosen) {
-  CLI::App* energy =
-      app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
+  CLI::App* energy = app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
   auto arguments = std::make_shared<Arguments>();
-  const auto add = [&](const char* name, const char* description, int (*action)(const Arguments&),
-                       const char* argument, const char* what) {
+  const auto add = [&](const char* name, const char* description, int (*action)(const Arguments&), const char* argument,
+                       const char* what) {
     CLI::App* command = energy->add_subcommand(name, description);
     if (what != nullptr) {
       declare(*command, {{argument, arguments->name, "NAME|FILE", what, true}});
     }
-    declare(*command, {{"--format", arguments->format, "text|json", "of the result"}});
+    declare(*command, {{"--format", arguments->format, "text|json", "format of the result"}});
     command->callback([arguments, action, &chosen] {
       chosen = [arguments, action] {
         require_format(arguments->format, {"text", "json"});

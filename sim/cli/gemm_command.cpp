@@ -59,8 +59,7 @@ int run(const Arguments& arguments) {
 
 void add_gemm_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned");
+  CLI::App* command = app.add_subcommand("gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned");
   declare(*command, {{"M", arguments->m, "INT", "rows of A and D", true},
                      {"N", arguments->n, "INT", "columns of B and D", true},
                      {"K", arguments->k, "INT", "columns of A, rows of B", true},

@@ -7,7 +7,7 @@
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/run/option_values.h"
-#include "sim/workload/importer/account.h"
+#include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/recording.h"
 #include "sim/workload/topology/export.h"
 #include "sim/workload/workload_text.h"
@@ -20,8 +20,7 @@
 namespace sptc::cli {
 namespace {
 
-std::string exported(const workload::Recording& recording,
-                     workload::topology::ExportFormat format) {
+std::string exported(const workload::Recording& recording, workload::topology::ExportFormat format) {
   switch (format) {
     case workload::topology::ExportFormat::kScaleSimRows:
       return workload::topology::scale_sim_text(recording.workload);
@@ -41,9 +40,8 @@ void RecordingOptions::add_to(CLI::App& command) {
                      "input",
                      true}});
   add_extents_to(command);
-  declare(command,
-          {{"--convention", convention, "WORD",
-            "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)"}});
+  declare(command, {{"--convention", convention, "WORD",
+                     "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)"}});
   command.add_flag("--tf32", tf32, "f32 GEMMs whose kernel is not recorded run as TF32");
   command.add_flag("--strict", strict, "a launch that is not taken is an error");
 }
@@ -62,8 +60,8 @@ workload::ImportOptions RecordingOptions::import_options() const {
   for (const std::string& given : inputs) {
     const std::size_t equals = given.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw base::InputError(fmt::format(
-          "--input must be NAME=V, for example x=1,3,224,224, not '{}'", io::printable(given)));
+      throw base::InputError(
+          fmt::format("--input must be NAME=V, for example x=1,3,224,224, not '{}'", io::printable(given)));
     }
     const std::string name = given.substr(0, equals);
     std::vector<std::int64_t>& to = options.inputs[name];
@@ -71,15 +69,13 @@ workload::ImportOptions RecordingOptions::import_options() const {
       throw base::InputError(fmt::format("--input: {} is given twice", io::printable(name)));
     }
     for (const std::string& part : parts_of(given.substr(equals + 1))) {
-      to.push_back(
-          run::parse_positive("--input " + io::printable(name), part, workload::kMaxExtent));
+      to.push_back(run::parse_positive("--input " + io::printable(name), part, workload::kMaxExtent));
     }
   }
   return options;
 }
 
-workload::Recording RecordingOptions::read(
-    const std::function<void(workload::Recording&)>& adjust) const {
+workload::Recording RecordingOptions::read(const std::function<void(workload::Recording&)>& adjust) const {
   workload::Recording recording = workload::importer::read_recording(file, import_options());
   if (adjust) {
     adjust(recording);
@@ -98,8 +94,10 @@ void add_import_command(CLI::App& app, Command& chosen) {
     std::string to = "workload";
   };
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "import", "a profile, a log or a model of another program as a workload; says what was left");
+  CLI::App* command =
+      app.add_subcommand("import",
+                         "make a profile, a log or a model of another program a workload, and say what was "
+                         "left out");
   arguments->recording.add_to(*command);
   declare(*command, {{"--to", arguments->to, "FORMAT",
                       "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)"},
@@ -107,8 +105,7 @@ void add_import_command(CLI::App& app, Command& chosen) {
   command->callback([arguments, &chosen] {
     chosen = [arguments] {
       require_writable_text("--out", arguments->out);
-      const workload::topology::ExportFormat format =
-          workload::topology::parse_export_format(arguments->to);
+      const workload::topology::ExportFormat format = workload::topology::parse_export_format(arguments->to);
       write_result(arguments->out, exported(arguments->recording.read(), format));
       return 0;
     };

@@ -22,7 +22,6 @@ struct RecordingOptions {
   void add_to(CLI::App& command);
   /// Declares --dim and --input alone.
   void add_extents_to(CLI::App& command);
-  /// Throws InputError.
   workload::ImportOptions import_options() const;
   /// Reads the file and says on stderr what was taken and what was not, after `adjust` has moved
   /// launches to those that are not taken. Throws InputError.

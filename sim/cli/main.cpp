@@ -36,8 +36,7 @@ void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& acti
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
   } else if (report.get_severity() == sc_core::SC_WARNING && (actions & sc_core::SC_DISPLAY) != 0) {
-    sptc::report::write_message(
-        fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
+    sptc::report::write_message(fmt::format("sptcsim: warning: {}: {}\n", report.get_msg_type(), report.get_msg()));
   }
 }
 
@@ -52,8 +51,8 @@ std::vector<std::string> joined_arguments(int argc, char** argv) {
   std::vector<std::string> result;
   for (int i = 1; i < argc; ++i) {
     const std::string_view text = argv[i];
-    const bool follows_option = !result.empty() && result.back().starts_with("--") &&
-                                result.back().find('=') == std::string::npos;
+    const bool follows_option =
+        !result.empty() && result.back().starts_with("--") && result.back().find('=') == std::string::npos;
     if (is_negative_number(text) && follows_option) {
       result.back() += "=" + std::string(text);
     } else {
@@ -75,9 +74,8 @@ CLI::App* innermost(CLI::App* app) {
 /// "sweep plan"; of the program itself its name.
 std::string called(const CLI::App* command) {
   const CLI::App* const outer = command->get_parent();
-  return outer == nullptr || outer->get_parent() == nullptr
-             ? command->get_name()
-             : called(outer) + " " + command->get_name();
+  return outer == nullptr || outer->get_parent() == nullptr ? command->get_name()
+                                                            : called(outer) + " " + command->get_name();
 }
 
 std::vector<std::string> names_below(CLI::App* app) {
@@ -95,8 +93,7 @@ std::string unknown_command(const std::vector<std::string>& names, std::string_v
 
 /// "validate, sweep, sweep plan": the commands below `app`, which is called `outer`, that have the
 /// option `name`; "" where none has.
-std::string commands_with(const CLI::App& app, const std::string& name,
-                          const std::string& outer = "") {
+std::string commands_with(const CLI::App& app, const std::string& name, const std::string& outer = "") {
   std::vector<std::string> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     const std::string called = outer + command->get_name();
@@ -125,8 +122,7 @@ void refuse_extras(CLI::App* app) {
   const std::string first = sptc::io::printable(extras.front());
   const std::string where = called(command);
   if (is_negative_number(first)) {
-    throw InputError(
-        fmt::format("{}: '{}' is negative; sizes are positive integers", where, first));
+    throw InputError(fmt::format("{}: '{}' is negative; sizes are positive integers", where, first));
   }
   if (first.starts_with("-")) {
     const std::vector<std::string> names = sptc::cli::long_options(*command);
@@ -134,30 +130,24 @@ void refuse_extras(CLI::App* app) {
     const std::string name = first.substr(0, first.find('='));
     const CLI::Option* const format = command->get_option_no_throw("--format");
     const bool is_format = name == "--json" || name == "--csv";
-    if (is_format && format != nullptr &&
-        format->get_type_name().find(name.substr(2)) != std::string::npos) {
-      throw InputError(
-          fmt::format("unknown option '{}'; '--format {}' prints that", name, name.substr(2)));
+    if (is_format && format != nullptr && format->get_type_name().find(name.substr(2)) != std::string::npos) {
+      throw InputError(fmt::format("unknown option '{}'; '--format {}' prints that", name, name.substr(2)));
     }
     const std::string others = commands_with(*app, name);
-    throw InputError(
-        "unknown option " +
-        sptc::base::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
+    throw InputError("unknown option " +
+                     sptc::base::unknown_name(name, views, others.empty() ? "" : "an option of " + others));
   }
   if (std::vector<std::string> inner = names_below(command); !inner.empty()) {
     const auto options = command->get_options();
-    const auto file = std::find_if(options.begin(), options.end(), [](const CLI::Option* one) {
-      return one->get_positional() && !one->empty();
-    });
+    const auto file = std::find_if(options.begin(), options.end(),
+                                   [](const CLI::Option* one) { return one->get_positional() && !one->empty(); });
     if (file != options.end()) {  // "sweep run a.json": SPEC took the word before
       const std::string word = sptc::io::printable((*file)->results().front());
-      throw InputError(sptc::config::is_path(word)
-                           ? fmt::format("{}: unexpected argument '{}'", where, first)
-                           : unknown_command(inner, word));
+      throw InputError(sptc::config::is_path(word) ? fmt::format("{}: unexpected argument '{}'", where, first)
+                                                   : unknown_command(inner, word));
     }
     if (command != app && sptc::config::is_path(first)) {
-      throw InputError(
-          fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
+      throw InputError(fmt::format("{}: one of {} stands before '{}'", where, fmt::join(inner, ", "), first));
     }
     if (command == app) {
       inner.emplace_back("help");
@@ -173,8 +163,7 @@ std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   constexpr std::string_view kNoValue = ": 1 required ", kMissing = " missing";
   constexpr std::string_view kRepeated = ": At Most 1 required but received ";
   std::string sentence = error.what();
-  if (const std::size_t at = sentence.find(kNoValue);
-      at != std::string::npos && sentence.ends_with(kMissing)) {
+  if (const std::size_t at = sentence.find(kNoValue); at != std::string::npos && sentence.ends_with(kMissing)) {
     sentence.resize(sentence.size() - kMissing.size());
     sentence.replace(at, kNoValue.size(), " needs a value: ");
   } else if (const std::size_t repeated = sentence.find(kRepeated); repeated != std::string::npos) {
@@ -184,7 +173,7 @@ std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   return command == &app ? sentence : called(command) + ": " + sentence;
 }
 
-/// Of `words`, "help" and the names of a command, or "--completion" and a shell: what is asked for.
+/// The help that `words` ask for: "help" and the names of a command, or "--completion" and a shell.
 /// Throws InputError.
 std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
   if (words.size() >= 2 && words[1] == "--completion") {
@@ -193,8 +182,7 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = &app;
   std::string outer;
   for (auto word = words.begin() + 1; word != words.end(); ++word) {
-    const auto inner =
-        command->get_subcommands([&](const CLI::App* child) { return child->get_name() == *word; });
+    const auto inner = command->get_subcommands([&](const CLI::App* child) { return child->get_name() == *word; });
     if (inner.empty()) {
       throw InputError(unknown_command(names_below(command), sptc::io::printable(*word)));
     }
@@ -206,11 +194,10 @@ std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
 
 void add_commands(CLI::App& app, Command& chosen) {
   using namespace sptc::cli;
-  for (const auto add :
-       {add_run_command, add_gemm_command, add_arch_command, add_import_command, add_energy_command,
-        add_verify_command, add_validate_command, add_compare_command, add_show_command,
-        add_prune_command, add_plan_command, add_convert_command, add_legal_command,
-        add_mma_command, add_microbench_command, add_crosscheck_command, add_sweep_command}) {
+  for (const auto add : {add_run_command, add_gemm_command, add_arch_command, add_import_command, add_energy_command,
+                         add_verify_command, add_validate_command, add_compare_command, add_show_command,
+                         add_prune_command, add_plan_command, add_convert_command, add_legal_command, add_mma_command,
+                         add_microbench_command, add_crosscheck_command, add_sweep_command}) {
     add(app, chosen);
   }
 }
@@ -227,8 +214,7 @@ void accept_quiet(CLI::App& app) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.",
-               "sptcsim");
+  CLI::App app("Cycle-level simulator of dense and 2:4 sparse tensor cores, with values checked.", "sptcsim");
   app.set_version_flag("--version", "sptcsim " + std::string(sptc::report::program_version()));
   app.footer(
       "'help COMMAND' lists its options, 'help --completion bash' or 'zsh' writes what a\n"
@@ -267,8 +253,7 @@ int run(int argc, char** argv) {
   if (!chosen) {
     CLI::App* command = innermost(&app);
     const std::string of = command == &app ? "" : called(command) + ": ";
-    throw InputError(fmt::format("{}a command is missing ({}); see --help", of,
-                                 fmt::join(names_below(command), ", ")));
+    throw InputError(fmt::format("{}a command is missing ({}); see --help", of, fmt::join(names_below(command), ", ")));
   }
   sptc::cli::check_given_options(app);
   return chosen();

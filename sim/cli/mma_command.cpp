@@ -51,22 +51,19 @@ check::vectors::MmaOperands read_operands(const Arguments& arguments) {
 // Execution ---------------------------------------------------------------------------------------
 
 /// --expect, of the shape of `d`.
-check::vectors::BitArray read_expected(const Arguments& arguments,
-                                       const check::vectors::BitArray& d) {
+check::vectors::BitArray read_expected(const Arguments& arguments, const check::vectors::BitArray& d) {
   check::vectors::BitArray expected = read_batch(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
     throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
-                                       io::printable(arguments.expect), fmt::join(d.shape, ", "),
-                                       d.element_bytes, fmt::join(expected.shape, ", "),
-                                       expected.element_bytes));
+                                       io::printable(arguments.expect), fmt::join(d.shape, ", "), d.element_bytes,
+                                       fmt::join(expected.shape, ", "), expected.element_bytes));
   }
   return expected;
 }
 
 /// Compares, and says where the first difference is. Returns the exit code.
 int compare(const check::vectors::BitArray& expected, const check::vectors::MmaOperands& operands,
-            const mma::MmaInstruction& instruction, const mma::StepRules& rules,
-            const check::vectors::BitArray& d) {
+            const mma::MmaInstruction& instruction, const mma::StepRules& rules, const check::vectors::BitArray& d) {
   std::size_t mismatches = 0;
   std::string first;
   for (std::size_t i = 0; i < d.bits.size(); ++i) {
@@ -77,11 +74,11 @@ int compare(const check::vectors::BitArray& expected, const check::vectors::MmaO
       const std::size_t column = i % d.shape[2];
       const std::size_t row = i / d.shape[2] % d.shape[1];
       const std::size_t index = i / d.shape[2] / d.shape[1];
-      const check::vectors::Diagnosis why = check::vectors::diagnose(
-          check::vectors::dot_operands(operands, instruction, index, row, column), instruction,
-          rules, expected.bits[i]);
-      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index,
-                          row, column, check::vectors::hex_bits(expected.bits[i], d.element_bytes),
+      const check::vectors::Diagnosis why =
+          check::vectors::diagnose(check::vectors::dot_operands(operands, instruction, index, row, column), instruction,
+                                   rules, expected.bits[i]);
+      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index, row, column,
+                          check::vectors::hex_bits(expected.bits[i], d.element_bytes),
                           check::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
       for (const std::string& line : why.trace) {
         first += "  " + line + "\n";
@@ -102,14 +99,12 @@ int execute_one(const Arguments& arguments) {
   const mma::Target& target = config::target_of(arguments.arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(arguments.instruction);
   const mma::StepRules rules =
-      mma::with_profile(mma::instruction_rules(target, instruction,
-                                               check::vectors::parse_grouping(arguments.grouping)),
+      mma::with_profile(mma::instruction_rules(target, instruction, check::vectors::parse_grouping(arguments.grouping)),
                         mma::parse_profile(arguments.profile));
   check::vectors::MmaOperands operands = read_operands(arguments);
   if (operands.c.shape.empty()) {
-    operands.c =
-        check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                                       check::vectors::element_bytes(instruction.c_type()));
+    operands.c = check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                                check::vectors::element_bytes(instruction.c_type()));
   }
   if (const auto metadata = arguments.files.read_metadata()) {
     operands.indices = check::vectors::element_indices(*metadata, instruction, operands.a.shape,
@@ -133,21 +128,19 @@ int identify_one(const Arguments& arguments) {
     throw base::InputError("mma --identify: --expect names the D whose arithmetic is looked for");
   }
   const check::vectors::Identification found =
-      check::vectors::identify(read_operands(arguments), arguments.files.read_metadata(),
-                               read_batch(arguments.expect), mma::parse_profile(arguments.profile));
+      check::vectors::identify(read_operands(arguments), arguments.files.read_metadata(), read_batch(arguments.expect),
+                               mma::parse_profile(arguments.profile));
   write_result(arguments.out, arguments.format == "json" ? check::vectors::identify_json(found)
                                                          : check::vectors::identify_text(found));
   return found.matches.empty() ? 1 : 0;
 }
 
-/// The instructions of --arch, or of all targets.
 int list(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
   const std::span<const mma::Target> targets =
       arguments.arch.empty() ? mma::targets() : std::span(&config::target_of(arguments.arch), 1);
-  write_result(arguments.out, arguments.format == "json"
-                                  ? check::vectors::instruction_list_json(targets)
-                                  : check::vectors::instruction_list_text(targets));
+  write_result(arguments.out, arguments.format == "json" ? check::vectors::instruction_list_json(targets)
+                                                         : check::vectors::instruction_list_text(targets));
   return 0;
 }
 
@@ -165,13 +158,13 @@ int run(const CLI::App& command, const Arguments& arguments) {
     return list(arguments);
   }
   if (arguments.identify) {
-    refuse_others(command, {"--identify", "--a", "--b", "--c", "--metadata", "--metadata-layout",
-                            "--selector", "--expect", "--profile", "--format", "--out"});
+    refuse_others(command, {"--identify", "--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector",
+                            "--expect", "--profile", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return identify_one(arguments);
   }
   if (arguments.format != "text") {
-    throw base::InputError("mma: --format is of --list and --identify");
+    throw base::InputError("mma: --format needs --list or --identify");
   }
   if (!arguments.out.empty()) {
     require_writable("--out", arguments.out);
@@ -183,36 +176,35 @@ int run(const CLI::App& command, const Arguments& arguments) {
 
 void add_mma_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "mma", "execute one matrix instruction bit for bit, list them, or identify one");
+  CLI::App* command =
+      app.add_subcommand("mma", "execute one matrix instruction bit for bit, list them, or identify one");
   OperandFiles& files = arguments->files;
-  declare(
-      *command,
-      {{"--arch", arguments->arch, "NAME",
-        "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file"},
-       {"--instruction", arguments->instruction, "NAME",
-        "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32"},
-       {"--a", files.a, "FILE", "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]"},
-       {"--b", files.b, "FILE", "B [case, K, N]"},
-       {"--c", files.c, "FILE", "C [case, M, N] (default: zeros)"},
-       {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
-       {"--metadata-layout", files.layout,
-        "canonical|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|ptx|indices|marlin",
-        "of --metadata"},
-       {"--selector", files.selector, "0..3", "of lanes: which of a quad count"},
-       {"--grouping", arguments->grouping, "H1|H2",
-        "what a sparse step counts: stored elements (H1) or logical k (H2)"},
-       {"--profile", arguments->profile, "hardware|mma-sim",
-        "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
-       {"--out", arguments->out, "FILE", "D as bits, .npy (with --list, --identify: the answer)"},
-       {"--expect", arguments->expect, "FILE", "compare D with this; exit 1 on a difference"}});
+  declare(*command,
+          {{"--arch", arguments->arch, "NAME", "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file"},
+           {"--instruction", arguments->instruction, "NAME",
+            "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32"},
+           {"--a", files.a, "FILE", "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]"},
+           {"--b", files.b, "FILE", "B [case, K, N]"},
+           {"--c", files.c, "FILE", "C [case, M, N] (default: zeros)"},
+           {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
+           {"--metadata-layout", files.layout,
+            "canonical|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|ptx|indices|marlin", "layout of --metadata"},
+           {"--selector", files.selector, "0..3",
+            "which lanes of a quad hold the metadata, in the "
+            "layout ptx"},
+           {"--grouping", arguments->grouping, "H1|H2",
+            "what a sparse step counts: stored elements (H1) or logical k (H2)"},
+           {"--profile", arguments->profile, "hardware|mma-sim",
+            "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
+           {"--out", arguments->out, "FILE", "D as bits, .npy (with --list, --identify: the answer)"},
+           {"--expect", arguments->expect, "FILE", "compare D with this; exit 1 on a difference"}});
   command->add_flag("--list", arguments->list, "instructions of --arch, or of all");
-  command->add_flag("--identify", arguments->identify,
-                    "which instructions make --expect of A, B and C");
-  declare(*command, {{"--format", arguments->format, "text|json", "of --list and --identify"}});
-  command->callback([command, arguments, &chosen] {
-    chosen = [command, arguments] { return run(*command, *arguments); };
-  });
+  command->add_flag("--identify", arguments->identify, "which instructions make --expect of A, B and C");
+  declare(*command, {{"--format", arguments->format, "text|json",
+                      "format of what --list and "
+                      "--identify answer"}});
+  command->callback(
+      [command, arguments, &chosen] { chosen = [command, arguments] { return run(*command, *arguments); }; });
 }
 
 }  // namespace sptc::cli

@@ -16,9 +16,8 @@ check::vectors::BitArray read_batch(const std::string& file) {
     array.shape.insert(array.shape.begin(), 1);
   }
   if (array.shape.size() != 3) {
-    throw base::InputError(
-        fmt::format("{}: must have two axes, or three with the case first, not [{}]",
-                    io::printable(file), fmt::join(array.shape, ", ")));
+    throw base::InputError(fmt::format("{}: must have two axes, or three with the case first, not [{}]",
+                                       io::printable(file), fmt::join(array.shape, ", ")));
   }
   return array;
 }
@@ -38,8 +37,7 @@ std::optional<check::vectors::MetadataInput> OperandFiles::read_metadata() const
     return std::nullopt;
   }
   return check::vectors::MetadataInput{check::vectors::read_bit_array(metadata),
-                                       check::vectors::parse_metadata_layout(layout),
-                                       parsed_selector()};
+                                       check::vectors::parse_metadata_layout(layout), parsed_selector()};
 }
 
 int OperandFiles::parsed_selector() const {

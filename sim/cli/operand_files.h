@@ -19,9 +19,8 @@ struct OperandFiles {
 
   /// A, B, and C where it is given. Throws InputError.
   check::vectors::MmaOperands read() const;
-  /// Throws InputError.
   std::optional<check::vectors::MetadataInput> read_metadata() const;
-  /// From 0 to 3. Throws InputError.
+  /// The selector, from 0 to 3. Throws InputError.
   int parsed_selector() const;
 };
 

@@ -15,9 +15,8 @@ namespace sptc::cli {
 
 void declare(CLI::App& command, std::initializer_list<WordOption> options) {
   for (const WordOption& option : options) {
-    CLI::Option* const declared = command.add_option(option.name, option.value, option.help)
-                                      ->type_name(option.type)
-                                      ->required(option.required);
+    CLI::Option* const declared =
+        command.add_option(option.name, option.value, option.help)->type_name(option.type)->required(option.required);
     if (!option.value.empty()) {
       declared->capture_default_str();
     }
@@ -37,7 +36,7 @@ int parse_jobs(const std::string& text) {
 void ComparisonOptions::add_to(CLI::App& command) {
   declare(command, {{"--profile", profile, "hardware|mma-sim",
                      "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
-                    {"--format", format, "text|json", "of the report"},
+                    {"--format", format, "text|json", "format of the report"},
                     {"--out", out, "FILE", "write the report to FILE instead of stdout"}});
 }
 
@@ -59,7 +58,7 @@ void add_criterion(CLI::App& command, std::string& criterion) {
 
 void add_report(CLI::App& command, std::string& report, std::string& format) {
   declare(command, {{"--report", report, "FILE", "write the report to FILE instead of stdout"},
-                    {"--format", format, "text|json", "of the report"}});
+                    {"--format", format, "text|json", "format of the report"}});
 }
 
 void add_axes(CLI::App& command, prune::PruneOptions& options) {

@@ -24,12 +24,11 @@ struct WordOption {
   bool required = false;
 };
 
-/// Declares options in this order.
 void declare(CLI::App& command, std::initializer_list<WordOption> options);
 
 /// Declares --jobs, `what` are at once, on a command that has processes of its own.
 void add_jobs(CLI::App& command, std::string& text, const std::string& what);
-/// Of what was typed for --jobs; all processors where that is nothing. Throws InputError.
+/// Workers that `text` of --jobs asks for; all processors where it is empty. Throws InputError.
 int parse_jobs(const std::string& text);
 
 /// Options of the commands that compare words of matrix instructions, as typed.
@@ -46,11 +45,8 @@ struct ComparisonOptions {
 
 // Options that 'prune', 'plan' and 'convert' share; the values are read by those commands.
 
-/// --activations: inputs for calibration.
 void add_activations(CLI::App& command, std::string& activations);
-/// --criterion: which weights stay.
 void add_criterion(CLI::App& command, std::string& criterion);
-/// --report and --format: where the report goes, as text or JSON.
 void add_report(CLI::App& command, std::string& report, std::string& format);
 /// --transposed and --k-axis: where k is. --include: what names would leave dense.
 void add_axes(CLI::App& command, prune::PruneOptions& options);
@@ -59,7 +55,6 @@ void add_include(CLI::App& command, prune::PruneOptions& options);
 /// What stands between the commas of `list`, or another `mark`.
 std::vector<std::string> parts_of(const std::string& list, char mark = ',');
 
-/// The commands directly below `command`, and its options: "--arch".
 std::vector<CLI::App*> children_of(CLI::App& command);
 std::vector<std::string> long_options(const CLI::App& command);
 

@@ -53,15 +53,14 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   const std::filesystem::path target = io::behind_link(path);
   const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw base::InputError(fmt::format("{} {}: there is no directory '{}'", option, shown,
-                                       io::printable(parent.string())));
+    throw base::InputError(
+        fmt::format("{} {}: there is no directory '{}'", option, shown, io::printable(parent.string())));
   }
   // Not access(): root may write anywhere by its answer, also in /proc.
   const io::ScratchFile probe(target, [](const char* name) { return io::open_new(name, 0600); });
   if (probe.made() < 0) {
-    throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option,
-                                       shown, io::printable(parent.string()),
-                                       std::strerror(probe.error())));
+    throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option, shown,
+                                       io::printable(parent.string()), std::strerror(probe.error())));
   }
   ::close(probe.made());
   io::announce_output(option, path);
@@ -75,8 +74,7 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 
 void require_format(std::string_view format, std::initializer_list<std::string_view> formats) {
   if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-    throw base::InputError("unknown format " +
-                           base::unknown_name(io::printable(std::string(format)), formats));
+    throw base::InputError("unknown format " + base::unknown_name(io::printable(std::string(format)), formats));
   }
 }
 
@@ -120,10 +118,9 @@ std::string command_line() {
   std::string line = "sptcsim";
   for (int i = 1; i < argument_count; ++i) {
     const std::string word = argument_words[i];
-    const bool is_plain =
-        !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-          return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;
-        });
+    const bool is_plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || std::strchr("-_./:=,+@%", c) != nullptr;
+    });
     line += " " + (is_plain ? word : shell_quoted(word));
   }
   return line;

@@ -28,7 +28,7 @@ void require_format(std::string_view format, std::initializer_list<std::string_v
 /// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path);
 /// as report::printed() has it, for it has names out of files. Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
-/// The same as they are: of an image, or of a report that has its own colours and was escaped.
+/// Writes bytes as they are: of an image, or of a report that has its own colours and was escaped.
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
 /// `text` in single quotes of a shell.

@@ -35,8 +35,7 @@ struct Arguments {
 };
 
 void announce(const Arguments& arguments) {
-  for (const std::string* file :
-       {&arguments.model.file, &arguments.activations, &arguments.workload}) {
+  for (const std::string* file : {&arguments.model.file, &arguments.activations, &arguments.workload}) {
     if (!file->empty()) {
       io::announce_input(*file);
     }
@@ -60,8 +59,8 @@ prune::plan::PlanOptions options_of(const Arguments& arguments) {
   options.import = arguments.model.import_options();
   options.evaluation.lower_is_better = prune::plan::is_lower_better("--metric", arguments.metric);
   options.evaluation.jobs = parse_jobs(arguments.jobs);
-  options.evaluation.timeout_s = static_cast<double>(
-      run::parse_positive("--timeout", arguments.timeout, prune::plan::kMostTimeoutS));
+  options.evaluation.timeout_s =
+      static_cast<double>(run::parse_positive("--timeout", arguments.timeout, prune::plan::kMostTimeoutS));
   options.max_loss = arguments.max_loss;
   options.max_time_us = arguments.max_time;
   options.min_gain = arguments.min_gain;
@@ -72,17 +71,14 @@ int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json"});
   prune::plan::PlanOptions options = options_of(arguments);
   if (!arguments.out.empty() && !options.max_loss && !options.max_time_us && !options.min_gain) {
-    throw base::InputError(
-        "--out writes the layers of one plan: --max-loss, --max-time or --min-gain chooses it");
+    throw base::InputError("--out writes the layers of one plan: --max-loss, --max-time or --min-gain chooses it");
   }
   announce(arguments);
   const config::Architecture architecture = config::load_architecture(arguments.arch);
   prune::plan::PlanResult result;
   {
     report::ProgressBar bar(arguments.quiet || options.evaluation.command.empty());
-    options.progress = [&](std::size_t done, std::size_t total) {
-      bar.update(done, total, "models evaluated");
-    };
+    options.progress = [&](std::size_t done, std::size_t total) { bar.update(done, total, "models evaluated"); };
     result = prune::plan::plan_model(arguments.model.file, architecture, options);
   }
   const bool takes_any = result.plan && !result.plan->layers.empty();
@@ -97,37 +93,31 @@ int run(const Arguments& arguments) {
   if (has_list) {
     write_result(arguments.out, list);
   }
-  write_result(arguments.report, arguments.format == "json" ? prune::plan::plan_json(result)
-                                                            : prune::plan::plan_text(result));
+  write_result(arguments.report,
+               arguments.format == "json" ? prune::plan::plan_json(result) : prune::plan::plan_text(result));
   return result.unreached.empty() && (arguments.out.empty() || has_list) ? 0 : 1;
 }
 
 void add_wishes(CLI::App& command, Arguments& arguments) {
-  command
-      .add_option("--max-loss", arguments.max_loss,
-                  "choose the plan that saves most and loses at most this")
+  command.add_option("--max-loss", arguments.max_loss, "choose the plan that saves most and loses at most this")
       ->type_name("LOSS");
-  command
-      .add_option("--max-time", arguments.max_time,
-                  "choose the plan that loses least and takes at most this long")
+  command.add_option("--max-time", arguments.max_time, "choose the plan that loses least and takes at most this long")
       ->type_name("US");
   command
       .add_option("--min-gain", arguments.min_gain,
                   "choose the plan that loses least and is so many times as fast as dense weights")
       ->type_name("X");
-  declare(command,
-          {{"--out", arguments.out, "FILE",
-            "the layers of that plan, for 'prune --layers @FILE' and 'run --sparsity FILE'"}});
+  declare(command, {{"--out", arguments.out, "FILE",
+                     "the layers of that plan, for 'prune --layers @FILE' and 'run --sparsity FILE'"}});
 }
 
 void add_evaluation(CLI::App& command, Arguments& arguments) {
-  declare(command,
-          {{"--evaluate", arguments.options.evaluation.command, "COMMAND",
-            "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the file, "
-            "and a number on the last line is the metric, whose fall is the loss. No shell reads "
-            "it: quotes and backslashes hold words together"},
-           {"--metric", arguments.metric, "higher|lower", "which metric of --evaluate is better"},
-           {"--timeout", arguments.timeout, "S", "of one evaluation, in seconds"}});
+  declare(command, {{"--evaluate", arguments.options.evaluation.command, "COMMAND",
+                     "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the file, "
+                     "and a number on the last line is the metric, whose fall is the loss. No shell reads "
+                     "it: quotes and backslashes hold words together"},
+                    {"--metric", arguments.metric, "higher|lower", "which metric of --evaluate is better"},
+                    {"--timeout", arguments.timeout, "S", "seconds that one evaluation may take"}});
   add_jobs(command, arguments.jobs, "models that are evaluated at once");
 }
 
@@ -135,9 +125,8 @@ void add_pruning(CLI::App& command, Arguments& arguments) {
   prune::PruneOptions& options = arguments.options.pruning;
   add_activations(command, arguments.activations);
   add_criterion(command, arguments.criterion);
-  declare(command,
-          {{"--layers", options.layers, "REGEX|@FILE", "tensors that may be pruned, as of 'prune'"},
-           {"--exclude", options.exclude, "REGEX", "tensors to leave as they are"}});
+  declare(command, {{"--layers", options.layers, "REGEX|@FILE", "tensors that may be pruned, as of 'prune'"},
+                    {"--exclude", options.exclude, "REGEX", "tensors to leave as they are"}});
   add_axes(command, options);
 }
 
@@ -152,22 +141,20 @@ void add_results(CLI::App& command, Arguments& arguments) {
 
 void add_plan_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "plan", "which layers of a model to prune: what each loses and saves, the best sets of them");
-  declare(*command,
-          {{"MODEL", arguments->model.file, "MODEL",
-            ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy", true},
-           {"--workload", arguments->workload, "FILE",
-            "products of the model: a workload whose operations are called as the tensors, or "
-            "config.json of Hugging Face"}});
+  CLI::App* command =
+      app.add_subcommand("plan", "which layers of a model to prune: what each loses and saves, the best sets of them");
+  declare(*command, {{"MODEL", arguments->model.file, "MODEL",
+                      ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy", true},
+                     {"--workload", arguments->workload, "FILE",
+                      "products of the model: a workload whose operations are called as the tensors, or "
+                      "config.json of Hugging Face"}});
   arguments->model.add_extents_to(*command);
   declare(*command, {{"--arch", arguments->arch, "NAME|FILE", "a name of 'arch list' or a file"}});
   add_wishes(*command, *arguments);
   add_evaluation(*command, *arguments);
   add_pruning(*command, *arguments);
-  arguments->table.add(
-      *command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
-                 "launch", "include", "tp", "link", "algorithm", "kernels", "library", "seed"});
+  arguments->table.add(*command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
+                                  "launch", "include", "tp", "ep", "link", "algorithm", "kernels", "library", "seed"});
   add_results(*command, *arguments);
   command->callback([arguments, command, &chosen] {
     arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;

@@ -46,8 +46,7 @@ workload::Workload load(Arguments& arguments) {
 void add_run_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command = app.add_subcommand(
-      "run",
-      "simulate a workload or a recording, dense and sparse side by side, check values, report");
+      "run", "simulate a workload or a recording, dense and sparse side by side, check values, report");
   arguments->recording.add_to(*command);
   arguments->simulation.add_to(*command);
   command->callback([arguments, command, &chosen] {

@@ -29,29 +29,27 @@
 namespace sptc::cli {
 
 void SimulationArguments::add_to(CLI::App& command) {
-  declare(command,
-          {{"--arch", arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
+  declare(command, {{"--arch", arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
   options.add_all(command);
-  declare(command,
-          {{"--format", format, "text|json|csv", "of the report"},
-           {"--out", out, "FILE", "write the report to FILE instead of stdout"},
-           {"--vcd", vcd, "FILE",
-            "write the waveform of the tensor cores of an SM to FILE, and a save file for GTKWave "
-            "beside it; not in analytic"},
-           {"--vcd-window", vcd_window, "FIRST:LAST",
-            "of --vcd: cycles, as of --window (default: 0:20000)"},
-           {"--vcd-element", vcd_element, "ROW,COL",
-            "of --vcd: element of the 16 x 8 of an instruction (default: 0,0)"},
-           {"--timeline", timeline, "FILE",
-            "write what the tensor cores of an SM do, for Perfetto; not in analytic"},
-           {"--konata", konata, "FILE", "the same for Konata, a row for each mma"},
-           {"--window", window, "FIRST:LAST",
-            "of --timeline and --konata: cycles since the first launch begins (default: 0:20000)"},
-           {"--html", html, "FILE", "write one page with figures, which needs no network"}});
-  command.add_flag(
-      "--explain", explain,
-      "what the tensor cores wait for, what twice of each resource would gain, and where "
-      "the joules go");
+  declare(
+      command,
+      {{"--format", format, "text|json|csv", "format of the report"},
+       {"--out", out, "FILE", "write the report to FILE instead of stdout"},
+       {"--vcd", vcd, "FILE",
+        "write the waveform of the tensor cores of an SM to FILE, and a save file for GTKWave "
+        "beside it; not in analytic"},
+       {"--vcd-window", vcd_window, "FIRST:LAST", "cycles that --vcd shows, as --window has them (default: 0:20000)"},
+       {"--vcd-element", vcd_element, "ROW,COL",
+        "element that --vcd shows, of the 16 x 8 of an instruction (default: 0,0)"},
+       {"--timeline", timeline, "FILE", "write what the tensor cores of an SM do, for Perfetto; not in analytic"},
+       {"--konata", konata, "FILE", "the same for Konata, a row for each mma"},
+       {"--window", window, "FIRST:LAST",
+        "cycles that --timeline and --konata show, from the first launch on (default: "
+        "0:20000)"},
+       {"--html", html, "FILE", "write one page with figures, which needs no network"}});
+  command.add_flag("--explain", explain,
+                   "what the tensor cores wait for, what twice of each resource would gain, and where "
+                   "the joules go");
   command.add_flag("--verbose", verbose,
                    "the whole text report: kernels, utilisation, energy by part, assumed numbers");
   add_jobs(command, jobs, "kernels that are simulated at once, in timing");
@@ -60,7 +58,7 @@ void SimulationArguments::add_to(CLI::App& command) {
 
 namespace {
 
-/// What `option` says; the usual window where it is not given.
+/// The window that `text` of `option` says; the usual one where it is empty.
 gpu::LogWindow window_of(std::string_view option, const std::string& text) {
   if (text.empty()) {
     return {};
@@ -73,12 +71,11 @@ gpu::LogWindow window_of(std::string_view option, const std::string& text) {
 std::unique_ptr<gpu::PassageLog> passages_of(const SimulationArguments& given) {
   if (given.timeline.empty() && given.konata.empty()) {
     if (!given.window.empty()) {
-      throw base::InputError("--window is of --timeline and --konata");
+      throw base::InputError("--window needs --timeline or --konata");
     }
     return nullptr;
   }
-  for (const auto& [option, path] :
-       {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
+  for (const auto& [option, path] : {std::pair{"--timeline", &given.timeline}, {"--konata", &given.konata}}) {
     require_writable_text(option, *path);
   }
   return std::make_unique<gpu::PassageLog>(window_of("--window", given.window));
@@ -90,14 +87,12 @@ std::filesystem::path save_file_of(const std::filesystem::path& vcd) {
   return is_stream(vcd) ? "" : save.replace_extension(".gtkw");
 }
 
-/// The waveform that --vcd asks for; nothing where it is not given.
-std::unique_ptr<gpu::Waveform> waveform_of(const SimulationArguments& given,
-                                           run::Fidelity fidelity) {
+std::unique_ptr<gpu::Waveform> waveform_of(const SimulationArguments& given, run::Fidelity fidelity) {
   if (given.vcd.empty()) {
     for (const auto& [option, value] :
          {std::pair{"--vcd-window", &given.vcd_window}, {"--vcd-element", &given.vcd_element}}) {
       if (!value->empty()) {
-        throw base::InputError(fmt::format("{} is of --vcd", option));
+        throw base::InputError(fmt::format("{} needs --vcd", option));
       }
     }
     return nullptr;
@@ -129,15 +124,16 @@ void write_waveform(const SimulationArguments& given, const gpu::Waveform& wavef
 
 }  // namespace
 
-int simulate_and_report(const SimulationArguments& given,
-                        const std::function<workload::Workload()>& load,
+int simulate_and_report(const SimulationArguments& given, const std::function<workload::Workload()>& load,
                         const run::DataSource* operands) {
   const run::SimulationOptions options = given.options.parsed();
   run::require_consistent(options);
   const int jobs = parse_jobs(given.jobs);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (given.verbose && format != report::ReportFormat::kText) {
-    throw base::InputError("--verbose is of --format text: the others are always whole");
+    throw base::InputError(
+        "--verbose has no effect with --format json and csv, which are always "
+        "whole");
   }
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
@@ -187,10 +183,9 @@ int simulate_and_report(const SimulationArguments& given,
   if (!given.html.empty()) {
     write_result(given.html, report::run_page(result, gpu, command_line()));
   }
-  const bool color = given.out.empty() && report::has_color(STDOUT_FILENO) && !given.verbose &&
-                     format == report::ReportFormat::kText;
-  (color ? write_bytes : write_result)(given.out,
-                                       report::report(result, format, {given.verbose, color}));
+  const bool color =
+      given.out.empty() && report::has_color(STDOUT_FILENO) && !given.verbose && format == report::ReportFormat::kText;
+  (color ? write_bytes : write_result)(given.out, report::report(result, format, {given.verbose, color}));
   return result.passed() ? 0 : 1;
 }
 

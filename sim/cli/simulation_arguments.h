@@ -27,15 +27,13 @@ struct SimulationArguments {
   bool verbose = false;
   bool quiet = false;
 
-  /// Declares all of them on `command`.
   void add_to(CLI::App& command);
 };
 
 /// Checks every option, simulates, and writes the report. `load` reads the workload after the
 /// options were found valid. `operands` replaces what --data says; null: --data. Returns the exit
 /// code: 0, or 1 where a check failed.
-int simulate_and_report(const SimulationArguments& given,
-                        const std::function<workload::Workload()>& load,
+int simulate_and_report(const SimulationArguments& given, const std::function<workload::Workload()>& load,
                         const run::DataSource* operands);
 
 }  // namespace sptc::cli

@@ -65,15 +65,12 @@ struct SweepArguments {
 
 // Each throws InputError for what cannot be.
 
-/// The sweep of SPEC.
 sweep::SweepPlan plan_of(const SweepArguments& arguments) {
   const std::string& file = arguments.spec;
   if (!file.ends_with(".json")) {
-    constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report",
-                                                        "emit"};
-    throw base::InputError(
-        fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
-                    io::printable(file), base::unknown_name(io::printable(file), kCommands)));
+    constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report", "emit"};
+    throw base::InputError(fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
+                                       io::printable(file), base::unknown_name(io::printable(file), kCommands)));
   }
   return sweep::checked_plan(sweep::read_sweep_spec(file));
 }
@@ -84,11 +81,9 @@ sweep::SweepShard parse_shard(const std::string& text) {
   }
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw base::InputError(
-        fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
+    throw base::InputError(fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
   }
-  const std::int64_t count =
-      run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
+  const std::int64_t count = run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
   const std::int64_t index = run::parse_positive("I of --shard I/N", text.substr(0, slash), count);
   return {static_cast<std::uint64_t>(index), static_cast<std::uint64_t>(count)};
 }
@@ -101,16 +96,13 @@ std::filesystem::path results_of(const SweepArguments& arguments) {
   const std::string name = std::filesystem::path(arguments.spec).stem().string() + ".sqlite";
   std::error_code error;
   if (std::filesystem::is_symlink(name, error)) {
-    throw base::InputError(io::printable(name) +
-                           ": is a link; where the results go through one, --db names it");
+    throw base::InputError(io::printable(name) + ": is a link; where the results go through one, --db names it");
   }
   return name;
 }
 
-/// The argument SPEC.
 void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  declare(command,
-          {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
+  declare(command, {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
 }
 
 std::atomic<bool> stop_requested{false};
@@ -122,13 +114,12 @@ void request_stop(int /*signal*/) {
 sweep::PointLimits limits_of(const SweepArguments& arguments, const sweep::SweepSpec& spec) {
   sweep::PointLimits limits{spec.timeout_s, spec.memory_mb};
   if (!arguments.timeout.empty()) {
-    limits.timeout_s =
-        static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
+    limits.timeout_s = static_cast<double>(run::parse_positive("--timeout", arguments.timeout, 10000000));
   }
   return limits;
 }
 
-/// From when the results are open: what is read of them before, a signal ends at once.
+/// Handles signals once the results are open: before, a signal ends the program at once.
 void handle_stop_signals() {
   on_interrupts(request_stop);
   std::signal(SIGPIPE, SIG_IGN);
@@ -136,16 +127,14 @@ void handle_stop_signals() {
 
 void print_summary(const sweep::SweepProgress& progress, const sweep::SweepStore& store,
                    const std::filesystem::path& file) {
-  const double rate =
-      progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
-  report::write_message(fmt::format(
-      "{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
-      progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
-      progress.done, progress.seconds, rate, progress.reused, store.failures()));
+  const double rate = progress.seconds > 0 ? static_cast<double>(progress.done) / progress.seconds : 0;
   report::write_message(
-      progress.interrupted
-          ? "the rest follows when the command is repeated\n"
-          : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
+      fmt::format("{}{} of {} points: {} now ({:.1f} s, {:.1f} points/s), {} before; {} of all rows failed\n",
+                  progress.interrupted ? "interrupted: " : "", progress.done + progress.reused, progress.total,
+                  progress.done, progress.seconds, rate, progress.reused, store.failures()));
+  report::write_message(progress.interrupted
+                            ? "the rest follows when the command is repeated\n"
+                            : fmt::format("results: {0}   (sptcsim sweep report {0})\n", file.string()));
 }
 
 /// What `run` was asked for, checked.
@@ -166,10 +155,8 @@ struct Job {
         file(results_of(given)),
         jobs(static_cast<std::size_t>(parse_jobs(given.jobs))) {}
 
-  /// The work, whose progress `bar` shows.
   sweep::SweepWork work(report::ProgressBar& bar) {
-    return {plan, runner,         limits,
-            jobs, stop_requested, [&bar](const auto& now) { bar.update(now.shown()); }};
+    return {plan, runner, limits, jobs, stop_requested, [&bar](const auto& now) { bar.update(now.shown()); }};
   }
 };
 
@@ -180,12 +167,10 @@ std::size_t points_to_resimulate(const Job& job) {
     return 0;
   }
   if (!arguments.shard.empty()) {
-    throw base::InputError(
-        "--resimulate needs the whole front: not with --shard, but on the merged results");
+    throw base::InputError("--resimulate needs the whole front: not with --shard, but on the merged results");
   }
   sweep::as_timing(job.plan.spec());  // or says why not
-  return static_cast<std::size_t>(
-      run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
+  return static_cast<std::size_t>(run::parse_positive("--resimulate", arguments.resimulate, 1 << 20));
 }
 
 int drive(Job& job, sweep::SweepStore& store) {
@@ -195,10 +180,10 @@ int drive(Job& job, sweep::SweepStore& store) {
     progress = sweep::run_sweep(job.work(bar), job.shard, store);
   }
   if (!progress.in_order) {
-    report::write_message(fmt::format(
-        "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
-        "them in order\n",
-        job.file.string()));
+    report::write_message(
+        fmt::format("{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
+                    "them in order\n",
+                    job.file.string()));
   }
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
@@ -213,11 +198,10 @@ int resimulate(Job& job, std::size_t most, const sweep::SweepStore::Options& opt
     progress = sweep::simulate_again(job.work(bar), job.file, most, options);
   }
   if (!job.arguments.quiet) {
-    report::write_message(progress.interrupted
-                              ? "interrupted: the rest follows when the command is repeated\n"
-                              : fmt::format("SystemC simulated {} points on the front or near it "
-                                            "again, {} failed\n",
-                                            progress.total, progress.failures));
+    report::write_message(progress.interrupted ? "interrupted: the rest follows when the command is repeated\n"
+                                               : fmt::format("SystemC simulated {} points on the front or near it "
+                                                             "again, {} failed\n",
+                                                             progress.total, progress.failures));
   }
   return progress.interrupted ? report::kInterrupted : progress.failures > 0 ? 1 : 0;
 }
@@ -225,8 +209,7 @@ int resimulate(Job& job, std::size_t most, const sweep::SweepStore::Options& opt
 int run(const SweepArguments& arguments) {
   Job job(arguments);
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
-    throw base::InputError(
-        fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
+    throw base::InputError(fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
   }
   io::require_no_input(job.file);
   const std::size_t again = points_to_resimulate(job);
@@ -237,9 +220,7 @@ int run(const SweepArguments& arguments) {
     handle_stop_signals();
     code = drive(job, store);
   }
-  return again == 0 || code == report::kInterrupted
-             ? code
-             : std::max(code, resimulate(job, again, options));
+  return again == 0 || code == report::kInterrupted ? code : std::max(code, resimulate(job, again, options));
 }
 
 // --- commands of sweep ---
@@ -253,8 +234,8 @@ int show_plan(const SweepArguments& arguments) {
   const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
   const std::int64_t first = run::parse_positive("--first", arguments.first, 1000000000);
   sweep::SimulationPointRunner runner;
-  const sweep::PlanSummary summary = sweep::summarize_plan(
-      plan, runner, parse_shard(arguments.shard), static_cast<std::size_t>(first));
+  const sweep::PlanSummary summary =
+      sweep::summarize_plan(plan, runner, parse_shard(arguments.shard), static_cast<std::size_t>(first));
   write_result(arguments.out, arguments.format == "json" ? sweep::plan_json(plan, summary, jobs)
                                                          : sweep::plan_text(plan, summary, jobs));
   return 0;
@@ -263,8 +244,7 @@ int show_plan(const SweepArguments& arguments) {
 sweep::SlurmOptions slurm_options(const SweepArguments& arguments) {
   sweep::SlurmOptions slurm = arguments.slurm;
   if (!arguments.at_once.empty()) {
-    slurm.at_once =
-        static_cast<std::uint64_t>(run::parse_positive("--at-once", arguments.at_once, kMaxShards));
+    slurm.at_once = static_cast<std::uint64_t>(run::parse_positive("--at-once", arguments.at_once, kMaxShards));
   }
   return slurm;
 }
@@ -277,47 +257,39 @@ int emit(const SweepArguments& arguments, const std::string& kind) {
   options.spec = arguments.spec;
   options.results = results_of(arguments);
   options.name = plan.spec().name;
-  options.shards =
-      static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
+  options.shards = static_cast<std::uint64_t>(run::parse_positive("--shards", arguments.shards, kMaxShards));
   if (arguments.slurm.whole_node && !arguments.jobs.empty()) {
-    throw base::InputError(
-        "--jobs has no effect with --whole-node: a shard takes all processors of its node");
+    throw base::InputError("--jobs has no effect with --whole-node: a shard takes all processors of its node");
   }
-  options.jobs =
-      arguments.jobs.empty() ? 1 : static_cast<std::uint64_t>(parse_jobs(arguments.jobs));
+  options.jobs = arguments.jobs.empty() ? 1 : static_cast<std::uint64_t>(parse_jobs(arguments.jobs));
   options.setup = arguments.setup;
-  write_result(arguments.out, kind == "slurm"
-                                  ? sweep::slurm_script(options, slurm_options(arguments))
-                                  : sweep::gnu_parallel_script(options));
+  write_result(arguments.out, kind == "slurm" ? sweep::slurm_script(options, slurm_options(arguments))
+                                              : sweep::gnu_parallel_script(options));
   if (kind == "slurm" && options.shards > kUsualArray) {
-    report::write_message(fmt::format(
-        "{} shards: clusters take arrays of {} tasks unless their MaxArraySize is larger\n",
-        options.shards, kUsualArray));
+    report::write_message(
+        fmt::format("{} shards: clusters take arrays of {} tasks unless their MaxArraySize is larger\n", options.shards,
+                    kUsualArray));
   }
   return 0;
 }
 
 void add_plan(CLI::App& sweep, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      sweep.add_subcommand("plan", "number of points, estimated time and the first few");
+  CLI::App* command = sweep.add_subcommand("plan", "number of points, estimated time and the first few");
   add_spec(*command, arguments);
   declare(*command, {{"--first", arguments->first, "N", "points to list"},
-                     {"--format", arguments->format, "text|json", "of the output"},
+                     {"--format", arguments->format, "text|json", "format of the output"},
                      {"--out", arguments->out, "FILE", "write to FILE instead of stdout"},
                      {"--shard", arguments->shard, "I/N", "only part I of N"}});
   add_jobs(*command, arguments->jobs, "processes, for the estimate");
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
+  command->callback([arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
 }
 
 void add_slurm_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  declare(
-      command,
-      {{"--time", arguments->slurm.time, "T", "time limit of a part: 90 (minutes), 1:30:00, 2-12"},
-       {"--mem", arguments->slurm.memory, "SIZE", "memory of a part: 16G, 0 (all of the node)"},
-       {"--partition", arguments->slurm.partition, "NAME", "partition of the cluster"},
-       {"--account", arguments->slurm.account, "NAME", "account that pays"}});
+  declare(command, {{"--time", arguments->slurm.time, "T", "time limit of a part: 90 (minutes), 1:30:00, 2-12"},
+                    {"--mem", arguments->slurm.memory, "SIZE", "memory of a part: 16G, 0 (all of the node)"},
+                    {"--partition", arguments->slurm.partition, "NAME", "partition of the cluster"},
+                    {"--account", arguments->slurm.account, "NAME", "account that pays"}});
   command.add_flag("--whole-node", arguments->slurm.whole_node,
                    "each part has a node for itself and a process for each of its processors");
   declare(command, {{"--at-once", arguments->at_once, "N", "parts that may run at once"}});
@@ -346,11 +318,8 @@ void add_emit(CLI::App& sweep, Command& chosen) {
     if (std::string(kind) == "slurm") {
       add_slurm_options(*inner, arguments);
     }
-    declare(*inner,
-            {{"--out", arguments->out, "FILE", "write the script to FILE instead of stdout"}});
-    inner->callback([arguments, kind, &chosen] {
-      chosen = [arguments, kind] { return emit(*arguments, kind); };
-    });
+    declare(*inner, {{"--out", arguments->out, "FILE", "write the script to FILE instead of stdout"}});
+    inner->callback([arguments, kind, &chosen] { chosen = [arguments, kind] { return emit(*arguments, kind); }; });
   }
 }
 
@@ -359,8 +328,7 @@ int show_status(const SweepArguments& arguments) {
   require_writable_text("--out", arguments.out);
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const sweep::SweepStatus status = sweep::sweep_status(parts);
-  write_result(arguments.out, arguments.format == "json" ? sweep::status_json(status)
-                                                         : sweep::status_text(status));
+  write_result(arguments.out, arguments.format == "json" ? sweep::status_json(status) : sweep::status_text(status));
   return status.state() == "done" ? 0 : 1;
 }
 
@@ -370,16 +338,14 @@ int merge(const SweepArguments& arguments) {
   }
   require_writable("--out", arguments.out);
   if (std::filesystem::exists(arguments.out)) {
-    throw base::InputError(
-        fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
+    throw base::InputError(fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = sweep::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
   sweep::Database merged = sweep::open_sweep(arguments.out);
   const std::size_t missing = sweep::read_entries(merged).missing(rows);
-  report::write_message(
-      fmt::format("{}: {} rows from {} files{}\n", io::printable(arguments.out), rows, parts.size(),
-                  missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
+  report::write_message(fmt::format("{}: {} rows from {} files{}\n", io::printable(arguments.out), rows, parts.size(),
+                                    missing > 0 ? fmt::format("; {} points of the sweep are missing", missing) : ""));
   return 0;
 }
 
@@ -398,32 +364,27 @@ int report_sweep(const SweepArguments& arguments) {
 
 void add_status(CLI::App& sweep, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = sweep.add_subcommand(
-      "status",
-      "points that are done, failed and missing over all parts, and who works at them; "
-      "exit code 0 where all are done, else 1");
+  CLI::App* command =
+      sweep.add_subcommand("status",
+                           "points that are done, failed and missing over all parts, and who works at them; "
+                           "exit code 0 where all are done, else 1");
   command
       ->add_option("RESULTS", arguments->parts,
                    "results of a sweep, or of its shards; a name without a file stands for NAME.1, "
                    "NAME.2, ...")
       ->type_name("FILE")
       ->required();
-  declare(*command, {{"--format", arguments->format, "text|json", "of the output"},
+  declare(*command, {{"--format", arguments->format, "text|json", "format of the output"},
                      {"--out", arguments->out, "FILE", "write to FILE instead of stdout"}});
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return show_status(*arguments); }; });
+  command->callback([arguments, &chosen] { chosen = [arguments] { return show_status(*arguments); }; });
 }
 
 void add_merge(CLI::App& sweep, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      sweep.add_subcommand("merge", "unite the results of shards: the same rows for any number");
-  command->add_option("PART", arguments->parts, "results of the shards")
-      ->type_name("FILE")
-      ->required();
+  CLI::App* command = sweep.add_subcommand("merge", "unite the results of shards: the same rows for any number");
+  command->add_option("PART", arguments->parts, "results of the shards")->type_name("FILE")->required();
   declare(*command, {{"--out", arguments->out, "FILE", "the united results", true}});
-  command->add_flag("--mixed-builds", arguments->mixed_builds,
-                    "even if the parts come from different builds");
+  command->add_flag("--mixed-builds", arguments->mixed_builds, "even if the parts come from different builds");
   command->callback([arguments, &chosen] { chosen = [arguments] { return merge(*arguments); }; });
 }
 
@@ -431,13 +392,11 @@ void add_report(CLI::App& sweep, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
   arguments->format = "markdown";
   CLI::App* command = sweep.add_subcommand("report", "table, Pareto front, sensitivities");
-  declare(*command,
-          {{"DB", arguments->db, "FILE", "results of a sweep", true},
-           {"--format", arguments->format, "csv|markdown|html", "of the report"},
-           {"--out", arguments->out, "FILE", "write the report to FILE instead of stdout"},
-           {"--html", arguments->html, "FILE", "write the page beside the report"}});
-  command->callback(
-      [arguments, &chosen] { chosen = [arguments] { return report_sweep(*arguments); }; });
+  declare(*command, {{"DB", arguments->db, "FILE", "results of a sweep", true},
+                     {"--format", arguments->format, "csv|markdown|html", "format of the report"},
+                     {"--out", arguments->out, "FILE", "write the report to FILE instead of stdout"},
+                     {"--html", arguments->html, "FILE", "write the page beside the report"}});
+  command->callback([arguments, &chosen] { chosen = [arguments] { return report_sweep(*arguments); }; });
 }
 
 // --- declaration ---
@@ -447,18 +406,15 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
                      "results, SQLite; a finished part is not repeated (default: the name of SPEC "
                      "with .sqlite, here)"}});
   add_jobs(command, arguments->jobs, "worker processes");
-  declare(
-      command,
-      {{"--shard", arguments->shard, "I/N", "only part I of N; 'sweep merge' unites them"},
-       {"--timeout", arguments->timeout, "S",
-        "seconds that a point may take (default: the spec's, or no limit)"},
-       {"--resimulate", arguments->resimulate, "N",
-        "of a sweep in closed form: SystemC simulates up to N points on the Pareto front or within "
-        "5 % of it again, and the report marks those that differ"}});
+  declare(command,
+          {{"--shard", arguments->shard, "I/N", "only part I of N; 'sweep merge' unites them"},
+           {"--timeout", arguments->timeout, "S", "seconds that a point may take (default: the spec's, or no limit)"},
+           {"--resimulate", arguments->resimulate, "N",
+            "after a sweep in closed form SystemC simulates up to N points on the Pareto front or "
+            "within 5 % of it again, and the report marks those that differ"}});
   command.add_flag("--no-resume", arguments->no_resume, "refuse results that exist already");
   command.add_flag("--retry-failed", arguments->retry_failed, "simulate failed points once more");
-  command.add_flag("--mixed-builds", arguments->mixed_builds,
-                   "go on with results of another build of this version");
+  command.add_flag("--mixed-builds", arguments->mixed_builds, "go on with results of another build of this version");
   command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
 }
 
@@ -466,8 +422,7 @@ void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& a
 
 void add_sweep_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      app.add_subcommand("sweep", "design-space exploration: many runs, resumable, one table");
+  CLI::App* command = app.add_subcommand("sweep", "design-space exploration: many runs, resumable, one table");
   add_plan(*command, chosen);
   add_emit(*command, chosen);
   add_status(*command, chosen);
@@ -481,8 +436,7 @@ void add_sweep_command(CLI::App& app, Command& chosen) {
     }
     chosen = [arguments] {
       if (arguments->spec.empty()) {
-        throw base::InputError(
-            "sweep: SPEC is missing, or a command (plan, status, merge, report, emit)");
+        throw base::InputError("sweep: SPEC is missing, or a command (plan, status, merge, report, emit)");
       }
       return run(*arguments);
     };

@@ -26,8 +26,7 @@ void TableOptions::add(CLI::App& command, std::initializer_list<std::string_view
       continue;
     }
     text = option.usual;
-    CLI::Option* const declared =
-        command.add_option(typed, text, help)->type_name(std::string(option.type));
+    CLI::Option* const declared = command.add_option(typed, text, help)->type_name(std::string(option.type));
     if (!option.usual.empty()) {
       declared->capture_default_str();
     }

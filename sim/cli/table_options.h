@@ -17,9 +17,7 @@ class TableOptions {
  public:
   /// Declares all of them on `command` but those called `without`.
   void add_all(CLI::App& command, std::initializer_list<std::string_view> without = {});
-  /// Declares those called `names`.
   void add(CLI::App& command, std::initializer_list<std::string_view> names);
-  /// What they say. Throws InputError.
   run::SimulationOptions parsed() const;
 
  private:

@@ -10,7 +10,7 @@
 #include "sim/report/report.h"
 #include "sim/report/validation_page.h"
 #include "sim/run/option_values.h"
-#include "sim/workload/importer/account.h"
+#include "sim/workload/importer/recording_reader.h"
 
 #include <cstddef>
 #include <memory>
@@ -65,9 +65,8 @@ int validate(const Arguments& given) {
   };
   const check::times::Validation validation = check::times::validate(job);
   bar.reset();
-  write_result(given.out, format == report::ReportFormat::kJson
-                              ? check::times::validation_json(validation)
-                              : check::times::validation_text(validation));
+  write_result(given.out, format == report::ReportFormat::kJson ? check::times::validation_json(validation)
+                                                                : check::times::validation_text(validation));
   if (!given.html.empty()) {
     write_result(given.html, report::validation_page(validation, command_line()));
   }
@@ -78,31 +77,27 @@ int validate(const Arguments& given) {
 }
 
 void add_options_of_rows(CLI::App& command, Arguments& arguments) {
-  declare(
-      command,
-      {{"--dtype", arguments.dtype, "TYPE", "operands of rows that name no type"},
-       {"--variants", arguments.variants, "dense|sparse", "weights of rows that name no sparsity"},
-       {"--data", arguments.data, "random|integers|zeros|relu", "operand values, for the power"}});
-  arguments.options.add(command, {"l2", "launch", "algorithm", "library", "d-dtype", "warmup",
-                                  "repeat", "clock", "energy", "power-limit"});
+  declare(command, {{"--dtype", arguments.dtype, "TYPE", "operands of rows that name no type"},
+                    {"--variants", arguments.variants, "dense|sparse", "weights of rows that name no sparsity"},
+                    {"--data", arguments.data, "random|integers|zeros|relu", "operand values, for the power"}});
+  arguments.options.add(command, {"l2", "launch", "algorithm", "library", "d-dtype", "warmup", "repeat", "clock",
+                                  "energy", "power-limit"});
 }
 
 }  // namespace
 
 void add_validate_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "validate",
-      "measured GEMM times, speed-ups and watts against simulated ones; options hold of rows that "
-      "do not say otherwise");
-  declare(
-      *command,
-      {{"CSV", arguments->csv, "FILE",
-        "a recording with times, or CSV: header with m, n, k, time_us_median; may have dtype, "
-        "sparsity, d_dtype, l2, launch, algorithm, warmup, repeat, operands, clock_mhz, "
-        "power_limit_w, power_w",
-        true},
-       {"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
+  CLI::App* command =
+      app.add_subcommand("validate",
+                         "measured GEMM times, speed-ups and watts against simulated ones; options hold of rows that "
+                         "do not say otherwise");
+  declare(*command, {{"CSV", arguments->csv, "FILE",
+                      "a recording with times, or CSV: header with m, n, k, time_us_median; may have dtype, "
+                      "sparsity, d_dtype, l2, launch, algorithm, warmup, repeat, operands, clock_mhz, "
+                      "power_limit_w, power_w",
+                      true},
+                     {"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
   arguments->options.add(*command, {"fidelity"});
   command->get_option("--fidelity")
       ->type_name("timing|analytic")
@@ -110,12 +105,11 @@ void add_validate_command(CLI::App& app, Command& chosen) {
       ->default_str("");
   add_options_of_rows(*command, *arguments);
   add_jobs(*command, arguments->jobs, "processes");
-  declare(*command, {{"--format", arguments->format, "text|json", "of the figures"},
-                     {"--out", arguments->out, "FILE", "write them to FILE instead of stdout"},
-                     {"--rows", arguments->rows, "FILE",
-                      "every row with its simulated time, clock, watts and tile, CSV"},
-                     {"--html", arguments->html, "FILE",
-                      "write one page with figures, which needs no network"}});
+  declare(*command,
+          {{"--format", arguments->format, "text|json", "format of the figures"},
+           {"--out", arguments->out, "FILE", "write them to FILE instead of stdout"},
+           {"--rows", arguments->rows, "FILE", "every row with its simulated time, clock, watts and tile, CSV"},
+           {"--html", arguments->html, "FILE", "write one page with figures, which needs no network"}});
   command->add_flag("--quiet", arguments->quiet, "no progress bar");
   command->callback([arguments, command, &chosen] {
     arguments->arch_given = command->get_option("--arch")->count() > 0;

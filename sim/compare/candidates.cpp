@@ -25,7 +25,6 @@
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,32 +39,16 @@ using workload::WorkGroup;
 /// Under which a comparison of types runs where nobody names one: it has all types.
 constexpr const char* kUsualEngine = "compiled";
 
-/// A point in a worker.
-struct SimulatedPoint {
-  const workload::Workload& workload;
-  const gpu::GpuSpec& gpu;
-  const run::SimulationOptions& options;  ///< with their engine
-  const run::AskedWork& work;
-  const run::RunResult& result;
-};
-
-/// Of the time of element-wise kernels with dense weights that of quantisations which are kernels
-/// of their own. One that is fused counts with what it is fused with.
-double quantised_share(const SimulatedPoint& point) {
-  std::set<std::string> names;
-  for (const workload::VectorOperation& op : point.work.vectors) {
-    if (op.kind == workload::VectorKind::kQuantize ||
-        op.kind == workload::VectorKind::kDequantize) {
-      names.insert(op.name);
-    }
-  }
+/// The share that quantisations which are kernels of their own have in the time of element-wise kernels with dense
+/// weights. One that is fused counts with what it is fused with.
+double quantised_share(const run::InferenceResult& inference) {
   double quantised = 0;
   double all = 0;
-  for (const run::InferenceKernel& kernel : point.result.inference->kernels) {
+  for (const run::InferenceKernel& kernel : inference.kernels) {
     if (kernel.group == WorkGroup::kElementwise && kernel.dense) {
       const double us = static_cast<double>(kernel.count) * kernel.dense->time_us;
       all += us;
-      quantised += names.contains(kernel.name) ? us : 0;
+      quantised += kernel.quantises ? us : 0;
     }
   }
   return all > 0 ? quantised / all : 0;
@@ -83,12 +66,11 @@ Candidate pass_of(const run::InferenceTotals& totals, double quantised) {
                   us(WorkGroup::kElementwise) * quantised,
                   totals.waiting_us,
                   0};
-  pass.part_us.back() =
-      std::max(0.0, pass.us - std::accumulate(pass.part_us.begin(), pass.part_us.end(), 0.0));
+  pass.part_us.back() = std::max(0.0, pass.us - std::accumulate(pass.part_us.begin(), pass.part_us.end(), 0.0));
   return pass;
 }
 
-/// Of GEMMs alone.
+/// A pass of GEMMs alone.
 Candidate pass_of(const run::VariantTotals& totals) {
   Candidate pass;
   pass.us = pass.part_us.front() = totals.time_us;
@@ -99,51 +81,35 @@ Candidate pass_of(const run::VariantTotals& totals) {
   return pass;
 }
 
-/// With the weights called `kept_dense` as they are and, where `sparse`, all others 2:4.
-std::optional<run::MemoryUse> memory_of(const SimulatedPoint& point, bool sparse,
-                                        const std::set<std::string>& kept_dense = {}) {
-  run::AskedWork work = point.work;
-  for (workload::Operation& op : work.operations) {
-    op.prunable = op.prunable && !kept_dense.contains(op.name);
-  }
-  return run::memory_use(point.workload, work, point.options, point.gpu, sparse);
-}
-
-std::optional<Candidate> dense_of(const SimulatedPoint& point, double quantised) {
-  const auto& inference = point.result.inference;
-  if (inference ? !inference->dense : !point.result.totals.dense) {
+std::optional<Candidate> dense_of(const run::RunResult& result, double quantised) {
+  const auto& inference = result.inference;
+  if (inference ? !inference->dense : !result.totals.dense) {
     return std::nullopt;
   }
-  Candidate pass =
-      inference ? pass_of(*inference->dense, quantised) : pass_of(*point.result.totals.dense);
-  pass.memory = memory_of(point, false);
+  Candidate pass = inference ? pass_of(*inference->dense, quantised) : pass_of(*result.totals.dense);
+  pass.memory = result.dense_memory;
   return pass;
 }
 
 /// The fastest mix or, where that alone does not fit the board, all weights as 2:4.
-std::optional<Candidate> sparse_of(const SimulatedPoint& point, double quantised) {
-  const auto& inference = point.result.inference;
-  if (inference ? !inference->sparse : !point.result.totals.sparse) {
+std::optional<Candidate> sparse_of(const run::RunResult& result, double quantised) {
+  const auto& inference = result.inference;
+  if (inference ? !inference->sparse : !result.totals.sparse) {
     return std::nullopt;
   }
-  Candidate whole =
-      inference ? pass_of(*inference->sparse, quantised) : pass_of(*point.result.totals.sparse);
+  Candidate whole = inference ? pass_of(*inference->sparse, quantised) : pass_of(*result.totals.sparse);
   whole.sparse = true;
-  whole.memory = memory_of(point, true);
-  std::set<std::string> kept_dense;
+  whole.memory = result.sparse_memory;
   std::int64_t kept = 0;
   if (inference) {
     for (const run::InferenceKernel& kernel : inference->kernels) {
       if (kernel.group == WorkGroup::kGemm && kernel.sparse) {
         whole.prunable_weights += kernel.count;
-        if (!kernel.takes_sparse) {
-          kept += kernel.count;
-          kept_dense.insert(kernel.name);
-        }
+        kept += kernel.takes_sparse ? 0 : kernel.count;
       }
     }
   } else {
-    for (const run::OperationResult& op : point.result.operations) {
+    for (const run::OperationResult& op : result.operations) {
       whole.prunable_weights += op.sparse ? op.count : 0;
     }
   }
@@ -155,7 +121,7 @@ std::optional<Candidate> sparse_of(const SimulatedPoint& point, double quantised
   mix.sparse = true;
   mix.prunable_weights = whole.prunable_weights;
   mix.sparse_weights = whole.prunable_weights - kept;
-  mix.memory = memory_of(point, true, kept_dense);
+  mix.memory = result.mix_memory;
   return mix.fits() || !whole.fits() ? mix : whole;
 }
 
@@ -211,9 +177,9 @@ struct Kept {
   std::map<std::pair<std::string, std::string>, json> evidence;  ///< by board and type
 };
 
-/// In a worker: the candidates of a point and its evidence, as CBOR: strings of any bytes.
-std::string simulated(workload::Workload workload, const config::Architecture& board,
-                      const std::string& type, run::SimulationOptions options, Kept& kept) {
+/// Simulates in a worker: the candidates of a point and its evidence, as CBOR, whose strings may hold any bytes.
+std::string simulated(workload::Workload workload, const config::Architecture& board, const std::string& type,
+                      const run::SimulationOptions& options, Kept& kept) {
   for (workload::Operation& op : workload.operations) {
     if (op.storage.weight) {
       op.storage = {};  // the type says how weights lie in memory
@@ -227,13 +193,10 @@ std::string simulated(workload::Workload workload, const config::Architecture& b
   if (evidence.is_null()) {
     evidence = evidence_of(result, board, options);
   }
-  options.network_engine = run::asked_engine(options, &board.gpu);
-  const run::AskedWork work = run::asked_work(workload, options);
-  const SimulatedPoint point{workload, board.gpu, options, work, result};
-  const double quantised = result.inference ? quantised_share(point) : 0;
+  const double quantised = result.inference ? quantised_share(*result.inference) : 0;
   std::string bytes;
-  json::to_cbor({{"dense", sent_form(dense_of(point, quantised))},
-                 {"sparse", sent_form(sparse_of(point, quantised))},
+  json::to_cbor({{"dense", sent_form(dense_of(result, quantised))},
+                 {"sparse", sent_form(sparse_of(result, quantised))},
                  {"no_sparse", result.no_sparse},
                  {"does_not_fit", result.does_not_fit},
                  {"evidence", evidence}},
@@ -258,16 +221,14 @@ void add_candidate(const json& answer, bool sparse, const std::string& why, Comp
   (sparse ? point.total.sparse : point.total.dense) = variant_of(point.candidates.back());
 }
 
-std::string why_not_sparse(const ComparedPoint& point, bool has_sparse,
-                           const std::string& no_kernels) {
+std::string why_not_sparse(const ComparedPoint& point, bool has_sparse, const std::string& no_kernels) {
   return !has_sparse           ? point.board + " has no sparse matrix instructions"
          : !no_kernels.empty() ? no_kernels
                                : "no weight of the network may be 2:4 ('run' says why)";
 }
 
 /// Fills `point` with what simulated() answered.
-void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event,
-            ComparedPoint& point) {
+void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event, ComparedPoint& point) {
   json answer = {{"dense", nullptr}, {"sparse", nullptr}};
   std::string no_sparse;
   try {
@@ -283,8 +244,7 @@ void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event
   }
   const bool failed = !point.failure.empty();
   if (ways.dense) {
-    add_candidate(answer.at("dense"), false, failed ? point.failure : "it was not simulated",
-                  point);
+    add_candidate(answer.at("dense"), false, failed ? point.failure : "it was not simulated", point);
   }
   if (ways.sparse) {
     add_candidate(answer.at("sparse"), true, failed ? point.failure : no_sparse, point);
@@ -295,26 +255,32 @@ void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event
   }
 }
 
+bool takes_several(const TriedWays& ways) {
+  return std::ranges::any_of(ways.gpus, [](const GpuSplit& split) { return split.gpus() > 1; });
+}
+
 /// `asked` for each type and number of GPUs of `ways`, the latter fastest. Throws InputError.
-std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& asked,
-                                               const TriedWays& ways) {
+std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& asked, const TriedWays& ways) {
   const run::PartTypes& parts = asked.parts;
   if (asked.dtype || parts.attention || parts.router || parts.head || !asked.storage.plain()) {
-    throw base::InputError("--types says what --dtype, --weight-dtype and --scale-block would");
+    throw base::InputError(
+        "--types says what --dtype, --weight-dtype and --scale-block would: "
+        "leave them out");
   }
   if (asked.check.value_or(run::CheckMode::kNone) != run::CheckMode::kNone) {
     throw base::InputError("--check has no effect with --types, which asks for times alone");
   }
-  if (asked.link_gb_per_s > 0 && std::ranges::max(ways.gpus) == 1) {
-    throw base::InputError("--link has no effect without --tp, which splits layers over GPUs");
+  if (asked.link_gb_per_s > 0 && !takes_several(ways)) {
+    throw base::InputError("--link has no effect without --tp or --ep, which take several GPUs");
   }
   std::vector<run::SimulationOptions> all;
   for (const std::string& type : ways.types) {
-    for (const int gpus : ways.gpus) {
+    for (const GpuSplit& split : ways.gpus) {
       run::SimulationOptions& options = all.emplace_back(run::times_alone(asked));
       run::simulation_option("dtype").set(options, "--types", type);
       options.engine = asked.engine.empty() ? kUsualEngine : asked.engine;
-      options.tensor_parallel = gpus;
+      options.tensor_parallel = split.tensor_parallel;
+      options.expert_parallel = split.expert_parallel;
       // A mix compares both.
       options.variants = ways.sparse ? run::Variants::kBoth : run::Variants::kDense;
       if (all.size() <= ways.gpus.size()) {
@@ -330,10 +296,23 @@ std::string scope_of(const run::SimulationOptions& options, const TriedWays& way
   if (!engine || engine->gemms_only) {
     return BoardComparison().scope;
   }
-  const bool several = *std::max_element(ways.gpus.begin(), ways.gpus.end()) > 1;
-  return fmt::format("one inference under engine '{}{}{}'{}", engine->name,
-                     engine->version.empty() ? "" : " ", engine->version,
-                     several ? ", watts and bytes of one GPU, joules of all" : "");
+  const bool several = takes_several(ways);
+  const bool experts = std::ranges::any_of(ways.gpus, [](const GpuSplit& split) { return split.expert_parallel > 1; });
+  return fmt::format("one inference under engine '{}{}{}'{}{}", engine->name, engine->version.empty() ? "" : " ",
+                     engine->version, several ? ", watts and bytes of one GPU, joules of all" : "",
+                     experts ? ", experts that are shared out with as many tokens each" : "");
+}
+
+/// The numbers that `option`, "tp" or "ep", takes. Throws InputError.
+std::vector<int> numbers_of(const char* option, int run::SimulationOptions::*number,
+                            const std::vector<std::string>& list) {
+  std::vector<int> numbers;
+  for (const std::string& text : list) {
+    run::SimulationOptions one;
+    run::set_option(one, option, text);
+    numbers.push_back(one.*number);
+  }
+  return numbers;
 }
 
 template <typename Name>
@@ -347,14 +326,11 @@ void refuse_again(const char* option, std::vector<Name> list) {
 /// Sets --sparsity where it is no list of weights; false where it is one. Throws InputError.
 bool set_plain_sparsity(run::SimulationOptions& options, const std::vector<std::string>& parts) {
   static constexpr std::array<std::string_view, 4> kAllowed{"dense", "2:4", "all", "auto"};
-  const auto place = [](const std::string& part) {
-    return std::ranges::find(kAllowed, part) - kAllowed.begin();
-  };
+  const auto place = [](const std::string& part) { return std::ranges::find(kAllowed, part) - kAllowed.begin(); };
   for (const std::string& part : parts) {
     const bool is_file = part.find_first_of("./") != std::string::npos;
     if (!is_file && place(part) == std::ssize(kAllowed)) {
-      throw base::InputError("unknown --sparsity " +
-                             base::unknown_name(io::printable(part), kAllowed));
+      throw base::InputError("unknown --sparsity " + base::unknown_name(io::printable(part), kAllowed));
     }
   }
   if (std::ranges::all_of(parts, [&](const std::string& part) { return place(part) < 2; })) {
@@ -375,26 +351,30 @@ std::string Candidate::weights() const {
   }
   constexpr std::size_t kMost = 12;
   const std::string counts = fmt::format("2:4 {}/{}", sparse_weights, prunable_weights);
-  const double percent =
-      100 * static_cast<double>(sparse_weights) / static_cast<double>(prunable_weights);
+  const double percent = 100 * static_cast<double>(sparse_weights) / static_cast<double>(prunable_weights);
   return counts.size() <= kMost ? counts : fmt::format("2:4 in {:.0f} %", percent);
 }
 
-TriedWays parse_ways(const std::vector<std::string>& types,
-                     const std::vector<std::string>& sparsity, const std::vector<std::string>& gpus,
-                     run::SimulationOptions& options) {
+TriedWays parse_ways(const AskedWays& asked, run::SimulationOptions& options) {
+  const std::vector<std::string>& sparsity = asked.sparsity;
   TriedWays ways;
-  ways.types = types;
-  refuse_again("--types", types);
-  if (!gpus.empty()) {
+  ways.types = asked.types;
+  refuse_again("--types", ways.types);
+  const auto layers = numbers_of("tp", &run::SimulationOptions::tensor_parallel, asked.tensor_parallel);
+  const auto experts = numbers_of("ep", &run::SimulationOptions::expert_parallel, asked.expert_parallel);
+  refuse_again("--tp", layers);
+  refuse_again("--ep", experts);
+  if (!layers.empty() || !experts.empty()) {
     ways.gpus.clear();
   }
-  for (const std::string& number : gpus) {
-    run::SimulationOptions one;
-    run::set_option(one, "tp", number);
-    ways.gpus.push_back(one.tensor_parallel);
+  for (const int gpus : layers) {
+    ways.gpus.push_back({gpus, 1});
   }
-  refuse_again("--tp", ways.gpus);
+  for (const int gpus : experts) {
+    if (std::ranges::find(ways.gpus, GpuSplit{1, gpus}) == ways.gpus.end()) {  // one GPU is one
+      ways.gpus.push_back({1, gpus});
+    }
+  }
   ways.dense = options.variants != run::Variants::kSparse;
   ways.sparse = options.variants != run::Variants::kDense;
   if (!sparsity.empty() && !set_plain_sparsity(options, sparsity)) {
@@ -409,26 +389,22 @@ TriedWays parse_ways(const std::vector<std::string>& types,
 }
 
 BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
-                              const std::vector<config::Architecture>& boards,
-                              const run::SimulationOptions& asked, const TriedWays& ways, int jobs,
+                              const std::vector<config::Architecture>& boards, const run::SimulationOptions& asked,
+                              const TriedWays& ways, int jobs,
                               const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
-  base::ensure(!ways.types.empty() && !ways.gpus.empty() && (ways.dense || ways.sparse),
-               "compare: nothing to try");
+  base::ensure(!ways.types.empty() && !ways.gpus.empty() && (ways.dense || ways.sparse), "compare: nothing to try");
   run::require_nothing_saved(asked, "a comparison");
   if (asked.training) {
-    throw base::InputError(
-        "compare --types is of inferences: --training is an option of run, and of compare without "
-        "it");
+    throw base::InputError("compare --types takes no --training: 'run' does, and so does compare without --types");
   }
-  const std::vector<run::SimulationOptions> options =
-      options_of(run::by_one_rule(asked, boards), ways);
+  const std::vector<run::SimulationOptions> options = options_of(run::by_one_rule(asked, boards), ways);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   comparison.types = ways.types;
   comparison.scope = scope_of(options.front(), ways);
-  comparison.made_by = run::made_by(
-      asked.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
+  comparison.made_by =
+      run::made_by(asked.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
   for (const ComparedWorkload& one : workloads) {
     for (const config::Architecture& board : boards) {
       for (std::size_t way = 0; way < options.size(); ++way) {
@@ -437,7 +413,8 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
         point.dims = one.dims;
         point.type = ways.types[way / ways.gpus.size()];
         point.pass = run::pass_kind(one.workload);
-        point.pass.gpus = options[way].tensor_parallel;
+        point.pass.gpus = options[way].gpus();
+        point.pass.shares_experts = options[way].expert_parallel > 1;
       }
     }
   }
@@ -451,8 +428,8 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
   run::for_each_in_workers(
       static_cast<std::size_t>(jobs), total,
       [&](std::size_t i) {
-        return simulated(workloads[i / options.size() / boards.size()].workload, board_of(i),
-                         comparison.points[i].type, options[i % options.size()], kept);
+        return simulated(workloads[i / options.size() / boards.size()].workload, board_of(i), comparison.points[i].type,
+                         options[i % options.size()], kept);
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
         const bool has_sparse = board_of(i).gpu.sm.tensor_core.selector_inputs > 1;

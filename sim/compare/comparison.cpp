@@ -44,24 +44,21 @@ nlohmann::json measured_on(const run::OperationResult& op, const run::MeasuredGa
   return {shapes, std::exp(measured / count), std::exp(simulated / count)};
 }
 
-/// In a worker: the result as it is saved, how near to the board anything was measured, what was
-/// measured on shapes like each operation, and the conditions of that, a line for each kind. CBOR:
-/// strings of any bytes.
+/// Simulates in a worker: the result as it is saved, how near to the board anything was measured, what was measured on
+/// shapes like each operation, and the conditions of that, a line for each kind. CBOR: strings of any bytes.
 std::string simulated(const workload::Workload& workload, const config::Architecture& board,
                       const run::SimulationOptions& options) {
   const run::RunResult result = run::simulate(workload, board, options);
   run::require_all_launches(result);
   const run::MeasuredGain gain = check::times::measured_neighbours(result, board, options);
-  const std::string evidence =
-      report::evidence_sentence(check::times::evidence_distance(result, board));
+  const std::string evidence = report::evidence_sentence(check::times::evidence_distance(result, board));
   auto measured = nlohmann::json::array();
   for (const run::OperationResult& op : result.operations) {
     measured.push_back(measured_on(op, gain));
   }
   std::set<std::string> kinds;
   for (const run::MeasuredPair& pair : gain.pairs) {
-    kinds.insert(
-        fmt::format("{} {}: {}", numerics::name(pair.dtype), pair.pattern, pair.conditions));
+    kinds.insert(fmt::format("{} {}: {}", numerics::name(pair.dtype), pair.pattern, pair.conditions));
   }
   std::string bytes;
   nlohmann::json::to_cbor({{"result", nlohmann::json::parse(report::json_report(result))},
@@ -79,13 +76,12 @@ std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& worklo
   for (const ComparedWorkload& one : workloads) {
     const auto& asked = all.emplace_back(run::asked_work(one.workload, options)).operations;
     const auto& first = all.front().operations;
-    const bool same = std::equal(first.begin(), first.end(), asked.begin(), asked.end(),
-                                 [](const workload::Operation& a, const workload::Operation& b) {
-                                   return a.name == b.name;
-                                 });
+    const bool same =
+        std::equal(first.begin(), first.end(), asked.begin(), asked.end(),
+                   [](const workload::Operation& a, const workload::Operation& b) { return a.name == b.name; });
     if (!same) {
-      throw base::InputError(fmt::format("compare: the operations with {} are not those with {}",
-                                         one.dims, workloads.front().dims));
+      throw base::InputError(
+          fmt::format("compare: the operations with {} are not those with {}", one.dims, workloads.front().dims));
     }
   }
   return all;
@@ -96,9 +92,11 @@ std::string scope_of(const run::SimulationOptions& options) {
   if (!engine || engine->gemms_only) {
     return BoardComparison().scope;
   }
-  const int gpus = options.tensor_parallel;
+  const int gpus = options.gpus();
   return fmt::format("one inference under engine '{}'{}", engine->name,
-                     gpus > 1 ? fmt::format(" over {} GPUs, figures of one of them", gpus) : "");
+                     gpus > 1 ? fmt::format("{} over {} GPUs, figures of one of them",
+                                            options.expert_parallel > 1 ? ", experts" : "", gpus)
+                              : "");
 }
 
 /// "batch=8, seq=384" of the dimensions that have several values.
@@ -113,8 +111,7 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
 }
 
 /// Fills `point` with what simulated() answered; `whole`: its total is of a pass under an engine.
-void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse,
-            run::WorkerPool::Event event) {
+void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse, run::WorkerPool::Event event) {
   try {
     const auto answer = nlohmann::json::from_cbor(run::answer_of(std::move(event)));
     const nlohmann::json& result = answer.at("result");
@@ -132,9 +129,8 @@ void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse
       }
     }
     if (wants_sparse && point.total.sparse.us == 0) {
-      point.no_sparse =
-          point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
-                                    : " has no sparse matrix instructions");
+      point.no_sparse = point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
+                                                  : " has no sparse matrix instructions");
     }
     if (point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
       point.no_energy = point.board + " has no energies ('sptcsim energy list')";
@@ -154,8 +150,7 @@ std::optional<double> ComparedFigures::per_watt() const {
   return dense.uj > 0 && sparse.uj > 0 ? std::optional(dense.uj / sparse.uj) : std::nullopt;
 }
 
-std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file,
-                                                 const workload::DimLists& dims) {
+std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file, const workload::DimLists& dims) {
   const std::vector<workload::NamedDims> all = workload::combinations(dims);
   std::vector<workload::Recording> recordings = workload::importer::read_recordings(file, dims, {});
   base::ensure(all.size() == recordings.size(), "compare: a combination of dimensions is missing");
@@ -166,8 +161,7 @@ std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& fi
   return workloads;
 }
 
-BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
-                        const std::vector<config::Architecture>& boards,
+BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const std::vector<config::Architecture>& boards,
                         const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
@@ -178,8 +172,8 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   comparison.scope = scope_of(under_engine);
-  comparison.made_by = run::made_by(
-      options.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
+  comparison.made_by =
+      run::made_by(options.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
   const std::vector<run::AskedWork> asked_works = asked_of(workloads, under_engine);
   for (const workload::Operation& op : asked_works.front().operations) {
     comparison.operations.push_back(op.name);  // an engine may merge some
@@ -191,8 +185,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
       ComparedPoint& point = comparison.points.emplace_back();
       point.board = board.gpu.name;
       point.dims = workloads[i].dims;
-      point.does_not_fit =
-          run::does_not_fit(workloads[i].workload, asked_works[i], under_engine, board.gpu);
+      point.does_not_fit = run::does_not_fit(workloads[i].workload, asked_works[i], under_engine, board.gpu);
     }
   }
   std::size_t done = 0;
@@ -204,9 +197,8 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads,
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
         const sm::SmSpec& sm = boards[i % boards.size()].gpu.sm;
-        finish(comparison.points[i], comparison.is_end_to_end(),
-               options.variants != run::Variants::kDense, sm.tensor_core.selector_inputs > 1,
-               std::move(event));
+        finish(comparison.points[i], comparison.is_end_to_end(), options.variants != run::Variants::kDense,
+               sm.tensor_core.selector_inputs > 1, std::move(event));
         progress(++done, total);
       });
   if (std::all_of(comparison.points.begin(), comparison.points.end(),
@@ -228,8 +220,7 @@ std::string change_sentence(const BoardComparison& comparison) {
   std::string parts;
   const auto add = [&](const char* variant, double before, double after) {
     if (before > 0 && after > 0) {
-      parts += fmt::format("{}{:.3f}x of its {} time", parts.empty() ? "" : " and ", after / before,
-                           variant);
+      parts += fmt::format("{}{:.3f}x of its {} time", parts.empty() ? "" : " and ", after / before, variant);
     }
   };
   add("dense", first.dense.us, second.dense.us);
@@ -268,11 +259,10 @@ std::string comparison_verdict(const BoardComparison& comparison) {
   } else if (*most->total.gain() < 1) {
     sentence = fmt::format("Sparsity loses: {} at best, {} at worst", words(*most), words(*least));
   } else {
-    sentence = fmt::format("Sparsity gains most, {}, and {}, {}", words(*most),
-                           loses_there ? "loses most" : "least", words(*least));
+    sentence = fmt::format("Sparsity gains most, {}, and {}, {}", words(*most), loses_there ? "loses most" : "least",
+                           words(*least));
   }
-  sentence +=
-      fmt::format(" ({}{}).", name, comparison.is_end_to_end() ? "; " + comparison.scope : "");
+  sentence += fmt::format(" ({}{}).", name, comparison.is_end_to_end() ? "; " + comparison.scope : "");
   const std::string change = change_sentence(comparison);
   return sentence + (change.empty() ? "" : " ") + change;
 }

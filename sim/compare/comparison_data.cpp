@@ -32,17 +32,16 @@ struct Figure {
   const char* name;
   std::optional<double> (*value)(const ComparedFigures&);
 };
-constexpr Figure kFigures[] = {
-    {"dense_us", [](const ComparedFigures& f) { return known(f.dense.us); }},
-    {"sparse_us", [](const ComparedFigures& f) { return known(f.sparse.us); }},
-    {"gain", [](const ComparedFigures& f) { return f.gain(); }},
-    {"dense_uj", [](const ComparedFigures& f) { return known(f.dense.uj); }},
-    {"sparse_uj", [](const ComparedFigures& f) { return known(f.sparse.uj); }},
-    {"dense_w", [](const ComparedFigures& f) { return known(f.dense.watts); }},
-    {"sparse_w", [](const ComparedFigures& f) { return known(f.sparse.watts); }},
-    {"per_watt", [](const ComparedFigures& f) { return f.per_watt(); }},
-    {"per_watt_low", [](const ComparedFigures& f) { return known(f.per_watt_low); }},
-    {"per_watt_high", [](const ComparedFigures& f) { return known(f.per_watt_high); }}};
+constexpr Figure kFigures[] = {{"dense_us", [](const ComparedFigures& f) { return known(f.dense.us); }},
+                               {"sparse_us", [](const ComparedFigures& f) { return known(f.sparse.us); }},
+                               {"gain", [](const ComparedFigures& f) { return f.gain(); }},
+                               {"dense_uj", [](const ComparedFigures& f) { return known(f.dense.uj); }},
+                               {"sparse_uj", [](const ComparedFigures& f) { return known(f.sparse.uj); }},
+                               {"dense_w", [](const ComparedFigures& f) { return known(f.dense.watts); }},
+                               {"sparse_w", [](const ComparedFigures& f) { return known(f.sparse.watts); }},
+                               {"per_watt", [](const ComparedFigures& f) { return f.per_watt(); }},
+                               {"per_watt_low", [](const ComparedFigures& f) { return known(f.per_watt_low); }},
+                               {"per_watt_high", [](const ComparedFigures& f) { return known(f.per_watt_high); }}};
 
 /// Texts of a point that stand where they are not empty.
 constexpr std::pair<const char*, std::string ComparedPoint::*> kTexts[] = {
@@ -108,22 +107,18 @@ Json comparison_document(const BoardComparison& comparison) {
   return json;
 }
 
-std::string csv_row(const ComparedPoint& point, const std::string& operation,
-                    const ComparedFigures& figures) {
+std::string csv_row(const ComparedPoint& point, const std::string& operation, const ComparedFigures& figures) {
   const auto cell = [](const std::optional<double>& value) {
     return value ? fmt::format("{}", *value) : std::string();
   };
-  std::vector<std::string> cells{io::csv_field(point.dims), io::csv_field(point.board),
-                                 io::csv_field(operation)};
+  std::vector<std::string> cells{io::csv_field(point.dims), io::csv_field(point.board), io::csv_field(operation)};
   for (const Figure& figure : kFigures) {
     cells.push_back(cell(figure.value(figures)));
   }
-  const std::string bounds =
-      fmt::format("{},{}", bound_name(figures.dense.bound, &run::ResourceName::report),
-                  bound_name(figures.sparse.bound, &run::ResourceName::report));
-  const std::vector<std::string> between{
-      bounds, cell(known(static_cast<double>(figures.measured_shapes))),
-      cell(known(figures.measured_gain)), cell(known(figures.simulated_gain))};
+  const std::string bounds = fmt::format("{},{}", bound_name(figures.dense.bound, &run::ResourceName::report),
+                                         bound_name(figures.sparse.bound, &run::ResourceName::report));
+  const std::vector<std::string> between{bounds, cell(known(static_cast<double>(figures.measured_shapes))),
+                                         cell(known(figures.measured_gain)), cell(known(figures.simulated_gain))};
   cells.insert(cells.end() - 2, between.begin(), between.end());  // before the range per watt
   return fmt::format("{}\r\n", fmt::join(cells, ","));
 }

@@ -26,17 +26,15 @@ std::string times(const std::optional<double>& ratio) {
   return ratio ? fmt::format("{:.2f}x", *ratio) : "n/a";
 }
 
-constexpr const char* kRow =
-    "{:>2}  {:<12} {:<15} {:>8} {:>8} {:>6} {:>7} {:>8} {:>8} {:>8} {:>6}\n";
+constexpr const char* kRow = "{:>2}  {:<12} {:<15} {:>8} {:>8} {:>6} {:>7} {:>8} {:>8} {:>8} {:>6}\n";
 
 std::string point_row(std::size_t number, const ComparedPoint& point) {
   const ComparedFigures& total = point.total;
-  return fmt::format(
-      kRow, number, report::fitted_name(point.dims, 12), report::fitted_name(point.board, 15),
-      or_none(total.dense.us, report::scaled_time), or_none(total.sparse.us, report::scaled_time),
-      times(total.gain()), or_none(total.dense.watts, watts), or_none(total.sparse.watts, watts),
-      or_none(total.dense.uj, report::scaled_energy),
-      or_none(total.sparse.uj, report::scaled_energy), times(total.per_watt()));
+  return fmt::format(kRow, number, report::fitted_name(point.dims, 12), report::fitted_name(point.board, 15),
+                     or_none(total.dense.us, report::scaled_time), or_none(total.sparse.us, report::scaled_time),
+                     times(total.gain()), or_none(total.dense.watts, watts), or_none(total.sparse.watts, watts),
+                     or_none(total.dense.uj, report::scaled_energy), or_none(total.sparse.uj, report::scaled_energy),
+                     times(total.per_watt()));
 }
 
 std::string layer_cell(const ComparedFigures& figures) {
@@ -44,17 +42,15 @@ std::string layer_cell(const ComparedFigures& figures) {
     return fmt::format(" {:>6} {:<7}", "n/a", "");
   }
   const auto gain = figures.gain();
-  return fmt::format(
-      " {:>6} {:<7}", gain ? times(gain) : "-",
-      bound_name((gain ? figures.sparse : figures.dense).bound, &run::ResourceName::column));
+  return fmt::format(" {:>6} {:<7}", gain ? times(gain) : "-",
+                     bound_name((gain ? figures.sparse : figures.dense).bound, &run::ResourceName::column));
 }
 
 /// Gains that were measured on shapes like the layer, and simulated on the same shapes.
 std::string measured_cell(const ComparedFigures& figures) {
-  return figures.measured_shapes == 0
-             ? fmt::format(" {:>14}", "-")
-             : fmt::format(" {:>5.2f}|{:<4.2f} {:<3}", figures.measured_gain,
-                           figures.simulated_gain, figures.measured_shapes);
+  return figures.measured_shapes == 0 ? fmt::format(" {:>14}", "-")
+                                      : fmt::format(" {:>5.2f}|{:<4.2f} {:<3}", figures.measured_gain,
+                                                    figures.simulated_gain, figures.measured_shapes);
 }
 
 bool is_measured(const BoardComparison& comparison, std::size_t operation) {
@@ -65,8 +61,7 @@ bool is_measured(const BoardComparison& comparison, std::size_t operation) {
 
 /// Layers by points, as many points beside each other as fit; those that `is_shown`.
 template <typename Cell, typename IsShown>
-std::string layers(const BoardComparison& comparison, const char* title, Cell cell,
-                   IsShown is_shown) {
+std::string layers(const BoardComparison& comparison, const char* title, Cell cell, IsShown is_shown) {
   constexpr std::size_t kAtOnce = 5;
   std::string out;
   for (std::size_t first = 0; first < comparison.points.size(); first += kAtOnce) {
@@ -118,13 +113,11 @@ std::string changes(const BoardComparison& comparison) {
   };
   const ComparedPoint& first = comparison.points.front();
   const ComparedPoint& second = comparison.points.back();
-  std::string out = "\n" + fmt::format(kChange, "", "dense 1", "dense 2", "2 / 1", "sparse 1",
-                                       "sparse 2", "2 / 1");
+  std::string out = "\n" + fmt::format(kChange, "", "dense 1", "dense 2", "2 / 1", "sparse 1", "sparse 2", "2 / 1");
   for (std::size_t i = 0; i < comparison.operations.size(); ++i) {
     out += row(comparison.operations[i], first.operations[i], second.operations[i]);
   }
-  return out +
-         row(comparison.is_end_to_end() ? "one inference" : "all GEMMs", first.total, second.total);
+  return out + row(comparison.is_end_to_end() ? "one inference" : "all GEMMs", first.total, second.total);
 }
 
 }  // namespace
@@ -135,8 +128,8 @@ std::string comparison_text(const BoardComparison& comparison) {
   }
   std::string out = report::wrapped(comparison_verdict(comparison), kWidth);
   out += comparison.made_by.empty() ? "\n" : "Numbers: " + comparison.made_by + ".\n\n";
-  out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W",
-                     "dense J", "sparse J", "/ watt");
+  out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W", "dense J", "sparse J",
+                     "/ watt");
   std::set<std::string> reasons;
   for (std::size_t i = 0; i < comparison.points.size(); ++i) {
     const ComparedPoint& point = comparison.points[i];
@@ -157,8 +150,7 @@ std::string comparison_text(const BoardComparison& comparison) {
   }
   out += layers(comparison, "gain, bound by", layer_cell, [](std::size_t) { return true; });
   const auto measured = [&](std::size_t i) { return is_measured(comparison, i); };
-  if (std::ranges::any_of(std::views::iota(std::size_t{0}, comparison.operations.size()),
-                          measured)) {
+  if (std::ranges::any_of(std::views::iota(std::size_t{0}, comparison.operations.size()), measured)) {
     out += layers(comparison, "gain measured|simulated", measured_cell, measured) +
            report::wrapped(
                "The third number counts the measured shapes that have m, n "
@@ -175,15 +167,12 @@ std::string comparison_text(const BoardComparison& comparison) {
       out += report::wrapped(fmt::format("evidence, {}: {}", point.board, point.evidence), kWidth);
     }
   }
-  const std::string scope =
-      comparison.is_end_to_end()
-          ? fmt::format("Figures of points: {}. Layers: GEMMs only", comparison.scope)
-          : comparison.scope;
-  return out +
-         report::wrapped(
-             scope + "; -: stays dense." +
-                 (comparison.points.front().file.empty() ? " 'run' says more of each point." : ""),
-             kWidth);
+  const std::string scope = comparison.is_end_to_end()
+                                ? fmt::format("Figures of points: {}. Layers: GEMMs only", comparison.scope)
+                                : comparison.scope;
+  return out + report::wrapped(scope + "; -: stays dense." +
+                                   (comparison.points.front().file.empty() ? " 'run' says more of each point." : ""),
+                               kWidth);
 }
 
 }  // namespace sptc::compare

@@ -21,8 +21,7 @@ constexpr double kPercent = 100;
 /// Calls `visit` with each candidate of `decision` that a user can have, and its place. A mix
 /// without 2:4 weights is the dense one beside it.
 template <typename Visit>
-void visit_choices(const BoardComparison& comparison, const Decision& decision,
-                   const Visit& visit) {
+void visit_choices(const BoardComparison& comparison, const Decision& decision, const Visit& visit) {
   for (const std::size_t p : decision.points) {
     const ComparedPoint& point = comparison.points[p];
     for (std::size_t c = 0; c < point.candidates.size(); ++c) {
@@ -38,18 +37,17 @@ void visit_choices(const BoardComparison& comparison, const Decision& decision,
 /// The choice with the largest value above 0, dense before 2:4 where both have it; `without`: not
 /// this one.
 template <typename Value>
-std::optional<Pick> largest(const BoardComparison& comparison, const Decision& decision,
-                            const Value& value, const std::optional<Pick>& without = {}) {
+std::optional<Pick> largest(const BoardComparison& comparison, const Decision& decision, const Value& value,
+                            const std::optional<Pick>& without = {}) {
   std::optional<Pick> pick;
   double most = 0;
-  visit_choices(comparison, decision,
-                [&](const ComparedPoint& point, const Candidate& candidate, const Pick& at) {
-                  const double of_this = value(point, candidate);
-                  if (of_this > most && !(without && *without == at)) {
-                    most = of_this;
-                    pick = at;
-                  }
-                });
+  visit_choices(comparison, decision, [&](const ComparedPoint& point, const Candidate& candidate, const Pick& at) {
+    const double of_this = value(point, candidate);
+    if (of_this > most && !(without && *without == at)) {
+      most = of_this;
+      pick = at;
+    }
+  });
   return pick;
 }
 
@@ -73,21 +71,18 @@ std::string words_of(const BoardComparison& comparison, const Pick& pick) {
 
 /// What is best on each board with which dimensions: "on a: e4m3 dense (batch=1, batch=8); on b:
 /// bf16 2:4".
-std::string choices_by_board(const BoardComparison& comparison,
-                             const std::vector<Decision>& decisions) {
+std::string choices_by_board(const BoardComparison& comparison, const std::vector<Decision>& decisions) {
   using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
   std::vector<std::pair<std::string, Choices>> boards;
   for (const Decision& decision : decisions) {
     const ComparedPoint& first = comparison.points[decision.points.front()];
-    auto board = std::find_if(boards.begin(), boards.end(),
-                              [&](const auto& row) { return row.first == first.board; });
+    auto board = std::find_if(boards.begin(), boards.end(), [&](const auto& row) { return row.first == first.board; });
     if (board == boards.end()) {
       board = boards.emplace(boards.end(), first.board, Choices());
     }
     const std::string words = decision.best ? words_of(comparison, *decision.best) : "nothing";
     Choices& choices = board->second;
-    auto choice = std::find_if(choices.begin(), choices.end(),
-                               [&](const auto& row) { return row.first == words; });
+    auto choice = std::find_if(choices.begin(), choices.end(), [&](const auto& row) { return row.first == words; });
     if (choice == choices.end()) {
       choice = choices.emplace(choices.end(), words, std::vector<std::string>());
     }
@@ -97,8 +92,7 @@ std::string choices_by_board(const BoardComparison& comparison,
   for (const auto& [board, choices] : boards) {
     std::vector<std::string> parts;
     for (const auto& [words, dims] : choices) {
-      parts.push_back(choices.size() == 1 ? words
-                                          : fmt::format("{} ({})", words, fmt::join(dims, "; ")));
+      parts.push_back(choices.size() == 1 ? words : fmt::format("{} ({})", words, fmt::join(dims, "; ")));
     }
     clauses.push_back(fmt::format("on {} {}", board, fmt::join(parts, ", ")));
   }
@@ -109,8 +103,7 @@ std::string choices_by_board(const BoardComparison& comparison,
 std::string largest_part(const Candidate& candidate) {
   const auto largest_us = std::max_element(candidate.part_us.begin(), candidate.part_us.end());
   const auto place = static_cast<std::size_t>(largest_us - candidate.part_us.begin());
-  return fmt::format("{:.0f} % of its time: {}", kPercent * *largest_us / candidate.us,
-                     kPassParts[place].words);
+  return fmt::format("{:.0f} % of its time: {}", kPercent * *largest_us / candidate.us, kPassParts[place].words);
 }
 
 std::string rate_words(double per_second) {
@@ -119,12 +112,11 @@ std::string rate_words(double per_second) {
 }
 
 /// The fastest choice of all boards and dimensions, and why.
-std::string fastest_sentence(const BoardComparison& comparison,
-                             const std::vector<Decision>& decisions) {
+std::string fastest_sentence(const BoardComparison& comparison, const std::vector<Decision>& decisions) {
   const Decision* fastest = nullptr;
   for (const Decision& decision : decisions) {
-    if (decision.best && (fastest == nullptr || rate_of(comparison, *decision.best) >
-                                                    rate_of(comparison, *fastest->best))) {
+    if (decision.best &&
+        (fastest == nullptr || rate_of(comparison, *decision.best) > rate_of(comparison, *fastest->best))) {
       fastest = &decision;
     }
   }
@@ -135,19 +127,15 @@ std::string fastest_sentence(const BoardComparison& comparison,
   const Candidate& candidate = candidate_of(comparison, *fastest->best);
   const double joules = joules_per_unit(point, candidate);
   return fmt::format(
-      " Fastest of all: {} on {}, {} {}{} per second{}{}; {}.", choice_words(point, candidate),
-      place_words(point), rate_words(per_second(point, candidate)), point.pass.unit(),
-      point.pass.unit() == "pass" ? "es" : "s",
+      " Fastest of all: {} on {}, {} {}{} per second{}{}; {}.", choice_words(point, candidate), place_words(point),
+      rate_words(per_second(point, candidate)), point.pass.unit(), point.pass.unit() == "pass" ? "es" : "s",
       joules > 0 ? fmt::format(", {:.3g} J for each", joules) : "",
-      fastest->second
-          ? fmt::format(", {:.2f}x of {}", fastest->gain, words_of(comparison, *fastest->second))
-          : "",
+      fastest->second ? fmt::format(", {:.2f}x of {}", fastest->gain, words_of(comparison, *fastest->second)) : "",
       largest_part(candidate));
 }
 
-/// In how many cases 2:4 is the fastest, and what it gains over dense weights of the same type.
-std::string sparsity_sentence(const BoardComparison& comparison,
-                              const std::vector<Decision>& decisions) {
+/// The cases in which 2:4 is the fastest, and what it gains over dense weights of the same type.
+std::string sparsity_sentence(const BoardComparison& comparison, const std::vector<Decision>& decisions) {
   std::size_t wins = 0;
   std::size_t decided = 0;
   for (const Decision& decision : decisions) {
@@ -156,8 +144,7 @@ std::string sparsity_sentence(const BoardComparison& comparison,
   }
   const ComparedPoint* most = nullptr;
   for (const ComparedPoint& point : comparison.points) {
-    if (const auto gain = point.total.gain();
-        gain && (most == nullptr || *gain > *most->total.gain())) {
+    if (const auto gain = point.total.gain(); gain && (most == nullptr || *gain > *most->total.gain())) {
       most = &point;
     }
   }
@@ -191,20 +178,18 @@ std::string certainty_sentence(const std::vector<Decision>& decisions) {
   if (compared == 1) {
     return fmt::format(" How sure: {}.", certainty_words(*only));
   }
-  const std::string not_known =
-      unknown > 0 ? fmt::format("; in {} the error of gains is not known", unknown) : "";
+  const std::string not_known = unknown > 0 ? fmt::format("; in {} the error of gains is not known", unknown) : "";
   if (unknown == compared) {
     return fmt::format(" How sure: the error of gains is not known in any of {} cases.", compared);
   }
-  return alike == 0
-             ? fmt::format(
-                   " How sure: more than the mean error of gains lies between best and "
-                   "second in {} of {} cases{}.",
-                   compared - unknown, compared, not_known)
-             : fmt::format(
-                   " How sure: of {} cases best and second cannot be told apart in {}, since "
-                   "less lies between them than the mean error of gains{}.",
-                   compared, alike, not_known);
+  return alike == 0 ? fmt::format(
+                          " How sure: more than the mean error of gains lies between best and "
+                          "second in {} of {} cases{}.",
+                          compared - unknown, compared, not_known)
+                    : fmt::format(
+                          " How sure: of {} cases best and second cannot be told apart in {}, since "
+                          "less lies between them than the mean error of gains{}.",
+                          compared, alike, not_known);
 }
 
 }  // namespace
@@ -256,7 +241,9 @@ std::vector<Decision> decisions_of(const BoardComparison& comparison) {
 
 std::string choice_words(const ComparedPoint& point, const Candidate& candidate) {
   return fmt::format("{} {}{}", point.type, candidate.sparse ? "2:4" : "dense",
-                     point.pass.gpus > 1 ? fmt::format(" over {} GPUs", point.pass.gpus) : "");
+                     point.pass.gpus > 1
+                         ? fmt::format("{} over {} GPUs", point.pass.shares_experts ? ", experts" : "", point.pass.gpus)
+                         : "");
 }
 
 std::string place_words(const ComparedPoint& point) {
@@ -268,9 +255,8 @@ std::string certainty_words(const Decision& decision) {
   if (!apart) {
     return "the error of gains so far from measurements is not known";
   }
-  return fmt::format(
-      "the mean error of gains is {:.0f} %, {}", *decision.error_percent,
-      *apart ? "less than what lies between the two" : "so that the two cannot be told apart");
+  return fmt::format("the mean error of gains is {:.0f} %, {}", *decision.error_percent,
+                     *apart ? "less than what lies between the two" : "so that the two cannot be told apart");
 }
 
 std::string decision_verdict(const BoardComparison& comparison) {
@@ -281,9 +267,9 @@ std::string decision_verdict(const BoardComparison& comparison) {
   if (!any) {
     return fmt::format("Nothing that was asked for fits and runs ({}).", name);
   }
-  return fmt::format("Choose {} ({}; {}).{}{}{}", choices_by_board(comparison, decisions), name,
-                     comparison.scope, fastest_sentence(comparison, decisions),
-                     sparsity_sentence(comparison, decisions), certainty_sentence(decisions));
+  return fmt::format("Choose {} ({}; {}).{}{}{}", choices_by_board(comparison, decisions), name, comparison.scope,
+                     fastest_sentence(comparison, decisions), sparsity_sentence(comparison, decisions),
+                     certainty_sentence(decisions));
 }
 
 }  // namespace sptc::compare

@@ -21,12 +21,11 @@ struct Pick {
   bool operator==(const Pick&) const = default;
 };
 
-/// Of one board with one combination of dimensions.
+/// The choice of one board with one combination of dimensions.
 struct Decision {
   std::vector<std::size_t> points;  ///< places of its points
-  /// Of what fits: most tokens (inputs) per second and GPU, the next one, and the fewest joules for
-  /// each.
-  /// Nothing where there is none, or no energy is known.
+  /// Picks of what fits: most tokens (inputs) per second and GPU, the next one, and the fewest
+  /// joules for each. Nothing where there is none, or no energy is known.
   std::optional<Pick> best, second, cheapest;
   double gain = 0;  ///< rate of each GPU of the best over that of the second; 0: there is no second
   /// Mean error of gains, the larger one of both; nothing where one is not known.
@@ -45,7 +44,7 @@ double per_second(const ComparedPoint& point, const Candidate& candidate);
 /// Joules of all GPUs for a token, an input or a pass; 0: not known.
 double joules_per_unit(const ComparedPoint& point, const Candidate& candidate);
 
-/// "e4m3 2:4 over 2 GPUs".
+/// "e4m3 2:4 over 2 GPUs", or "e4m3 2:4, experts over 8 GPUs".
 std::string choice_words(const ComparedPoint& point, const Candidate& candidate);
 /// "h100-sxm5-80gb with batch=8".
 std::string place_words(const ComparedPoint& point);
@@ -53,11 +52,11 @@ std::string place_words(const ComparedPoint& point);
 std::string certainty_words(const Decision& decision);
 
 std::string decision_verdict(const BoardComparison& comparison);
-/// In columns of at most 100 characters.
+/// The text, in lines of at most 100 characters.
 std::string decision_text(const BoardComparison& comparison);
 /// One row per candidate.
 std::string decision_csv(const BoardComparison& comparison);
-/// Adds "type", "tp", "pass" and "candidates" to the object of `point`.
+/// Adds "type", "tp", "ep", "pass" and "candidates" to the object of `point`.
 void add_candidates(const ComparedPoint& point, nlohmann::ordered_json& json);
 /// Adds "types" and "decisions" to the object of a comparison.
 void add_decisions(const BoardComparison& comparison, nlohmann::ordered_json& json);

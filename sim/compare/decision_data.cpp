@@ -33,9 +33,7 @@ constexpr std::array<CandidateFigure, 6> kCandidateFigures{{
        return p.pass.stage == Stage::kDecode && c.us > 0 ? 1e6 / c.us : 0.0;
      }},
     {"time_to_first_token_us",
-     [](const ComparedPoint& p, const Candidate& c) {
-       return p.pass.stage == Stage::kPrefill ? c.us : 0.0;
-     }},
+     [](const ComparedPoint& p, const Candidate& c) { return p.pass.stage == Stage::kPrefill ? c.us : 0.0; }},
     {"power_w", [](const ComparedPoint&, const Candidate& c) { return c.watts; }},
     {"joules_per_unit", joules_per_unit},
 }};
@@ -54,6 +52,14 @@ constexpr std::array<MemoryFigure, 6> kMemoryFigures{{
 }};
 
 constexpr std::array<std::string_view, 3> kStages{"pass", "decode", "prefill"};
+
+/// GPUs over which layers are split, and those over which experts are shared out.
+int tp_of(const ComparedPoint& point) {
+  return point.pass.shares_experts ? 1 : point.pass.gpus;
+}
+int ep_of(const ComparedPoint& point) {
+  return point.pass.shares_experts ? point.pass.gpus : 1;
+}
 
 std::string_view kind_of(const Candidate& candidate) {
   return candidate.sparse ? "2:4" : "dense";
@@ -91,20 +97,17 @@ Json pick_json(const BoardComparison& comparison, const std::optional<Pick>& pic
     return {};
   }
   const ComparedPoint& point = comparison.points[pick->point];
-  return {{"point", pick->point},
-          {"candidate", pick->candidate},
-          {"type", point.type},
-          {"tp", point.pass.gpus},
-          {"weights", kind_of(point.candidates[pick->candidate])}};
+  return {{"point", pick->point}, {"candidate", pick->candidate},
+          {"type", point.type},   {"tp", tp_of(point)},
+          {"ep", ep_of(point)},   {"weights", kind_of(point.candidates[pick->candidate])}};
 }
 
 std::string csv_row(const ComparedPoint& point, const Candidate& candidate, bool is_best) {
-  const auto cell = [](double value) {
-    return value > 0 ? fmt::format("{}", value) : std::string();
-  };
-  std::vector<std::string> cells{io::csv_field(point.dims),       io::csv_field(point.board),
-                                 io::csv_field(point.type),       std::to_string(point.pass.gpus),
-                                 std::string(kind_of(candidate)), std::string(point.pass.unit())};
+  const auto cell = [](double value) { return value > 0 ? fmt::format("{}", value) : std::string(); };
+  std::vector<std::string> cells{io::csv_field(point.dims),     io::csv_field(point.board),
+                                 io::csv_field(point.type),     std::to_string(tp_of(point)),
+                                 std::to_string(ep_of(point)),  std::string(kind_of(candidate)),
+                                 std::string(point.pass.unit())};
   for (const CandidateFigure& figure : kCandidateFigures) {
     cells.push_back(cell(figure.value(point, candidate)));
   }
@@ -128,7 +131,8 @@ std::string csv_row(const ComparedPoint& point, const Candidate& candidate, bool
 
 void add_candidates(const ComparedPoint& point, nlohmann::ordered_json& json) {
   json["type"] = point.type;
-  json["tp"] = point.pass.gpus;
+  json["tp"] = tp_of(point);
+  json["ep"] = ep_of(point);
   json["pass"] = {{"stage", kStages[static_cast<std::size_t>(point.pass.stage)]},
                   {"unit", point.pass.unit()},
                   {"inputs", point.pass.inputs},
@@ -148,20 +152,19 @@ void add_decisions(const BoardComparison& comparison, nlohmann::ordered_json& js
   for (const Decision& decision : decisions_of(comparison)) {
     const ComparedPoint& first = comparison.points[decision.points.front()];
     const std::optional<bool> apart = decision.is_told_apart();
-    json["decisions"].push_back(
-        {{"board", first.board},
-         {"dims", first.dims},
-         {"best", pick_json(comparison, decision.best)},
-         {"second", pick_json(comparison, decision.second)},
-         {"cheapest", pick_json(comparison, decision.cheapest)},
-         {"gain", decision.second ? Json(decision.gain) : Json()},
-         {"error_percent", decision.error_percent ? Json(*decision.error_percent) : Json()},
-         {"told_apart", apart ? Json(*apart) : Json()}});
+    json["decisions"].push_back({{"board", first.board},
+                                 {"dims", first.dims},
+                                 {"best", pick_json(comparison, decision.best)},
+                                 {"second", pick_json(comparison, decision.second)},
+                                 {"cheapest", pick_json(comparison, decision.cheapest)},
+                                 {"gain", decision.second ? Json(decision.gain) : Json()},
+                                 {"error_percent", decision.error_percent ? Json(*decision.error_percent) : Json()},
+                                 {"told_apart", apart ? Json(*apart) : Json()}});
   }
 }
 
 std::string decision_csv(const BoardComparison& comparison) {
-  std::vector<std::string> head{"dims", "board", "type", "tp", "weights", "unit"};
+  std::vector<std::string> head{"dims", "board", "type", "tp", "ep", "weights", "unit"};
   for (const CandidateFigure& figure : kCandidateFigures) {
     head.emplace_back(figure.name);
   }
@@ -171,8 +174,7 @@ std::string decision_csv(const BoardComparison& comparison) {
   for (const MemoryFigure& figure : kMemoryFigures) {
     head.push_back(fmt::format("{}_bytes", figure.name));
   }
-  for (const char* const name :
-       {"sparse_weights", "prunable_weights", "fits", "best", "error_percent", "impossible"}) {
+  for (const char* const name : {"sparse_weights", "prunable_weights", "fits", "best", "error_percent", "impossible"}) {
     head.emplace_back(name);
   }
   std::string out = fmt::format("{}\r\n", fmt::join(head, ","));

@@ -18,12 +18,10 @@ namespace {
 using Stage = run::PassKind::Stage;
 
 constexpr std::size_t kWidth = 100;
-constexpr double kGib = 1 << 30;
 constexpr double kPercent = 100;
 /// Columns of parts: waiting for the host and the rest are one.
 constexpr std::size_t kShownParts = 4;
-constexpr const char* kRow =
-    "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>8} {:>4} {:>4} {:>4} {:>5} {:>4} {:>7}";
+constexpr const char* kRow = "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>8} {:>4} {:>4} {:>4} {:>5} {:>4} {:>7}";
 constexpr const char* kImpossible = "  {:<8} {:<12} impossible ({})\n";
 
 /// Reasons, each told once and called by its number.
@@ -40,8 +38,7 @@ class Reasons {
   std::string text() const {
     std::string out;
     for (std::size_t i = 0; i < reasons_.size(); ++i) {
-      out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons_[i], 600)),
-                             kWidth);
+      out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons_[i], 600)), kWidth);
     }
     return out;
   }
@@ -52,49 +49,45 @@ class Reasons {
 
 std::string number(double value) {
   constexpr double kWhole = 1000;
-  return value <= 0        ? "n/a"
-         : value >= kWhole ? fmt::format("{:.0f}", value)
-                           : fmt::format("{:.4g}", value);
+  return value <= 0 ? "n/a" : value >= kWhole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
+/// "e4m3", over GPUs "e4m3 x2", with experts shared out "e4m3 e8".
 std::string type_words(const ComparedPoint& point) {
+  const char* const how = point.pass.shares_experts ? "e" : "x";
   return report::fitted_name(
-      point.pass.gpus > 1 ? fmt::format("{} x{}", point.type, point.pass.gpus) : point.type, 8);
+      point.pass.gpus > 1 ? fmt::format("{} {}{}", point.type, how, point.pass.gpus) : point.type, 8);
 }
 
 /// "batch=8 on h100-sxm5-80gb: a decoding step, 8 users, 80 GiB a GPU".
 std::string title_of(const ComparedPoint& point) {
   const run::PassKind& pass = point.pass;
   const std::string what =
-      pass.stage == Stage::kDecode
-          ? fmt::format("a decoding step, {} user{}", pass.inputs, pass.inputs == 1 ? "" : "s")
-      : pass.stage == Stage::kPrefill
-          ? fmt::format("prefill of {} x {} tokens", pass.inputs, pass.tokens)
-      : pass.inputs > 0 ? fmt::format("a pass of {} inputs", pass.inputs)
-                        : "a pass";
+      pass.stage == Stage::kDecode ? fmt::format("a decoding step, {} user{}", pass.inputs, pass.inputs == 1 ? "" : "s")
+      : pass.stage == Stage::kPrefill ? fmt::format("prefill of {} x {} tokens", pass.inputs, pass.tokens)
+      : pass.inputs > 0               ? fmt::format("a pass of {} inputs", pass.inputs)
+                                      : "a pass";
   const auto knows = std::find_if(point.candidates.begin(), point.candidates.end(),
                                   [](const Candidate& one) { return one.memory.has_value(); });
   const double capacity = knows == point.candidates.end() ? 0 : knows->memory->capacity;
   const std::string dims = report::fitted_name(point.dims, 60);
-  return "\n" + report::wrapped(
-                    fmt::format("{}{}{}: {}{}", dims, dims.empty() ? "" : " on ",
-                                report::fitted_name(point.board, 40), what,
-                                capacity > 0 ? fmt::format(", {:.0f} GiB a GPU", capacity / kGib)
-                                             : std::string()),
-                    kWidth);
+  return "\n" +
+         report::wrapped(
+             fmt::format("{}{}{}: {}{}", dims, dims.empty() ? "" : " on ", report::fitted_name(point.board, 40), what,
+                         capacity > 0 ? fmt::format(", {:.0f} GiB a GPU", capacity / run::kGib) : std::string()),
+             kWidth);
 }
 
 std::string head_of(const run::PassKind& pass) {
   const std::string unit(pass.unit() == "token" ? "tok" : pass.unit());
-  return report::line_of(fmt::format(
-      kRow, "", "type", "weights", pass.stage == Stage::kPrefill ? "first" : "latency", unit + "/s",
-      pass.stage == Stage::kDecode ? "per user" : "", "W", "J/" + unit, kPassParts[0].column,
-      kPassParts[1].column, kPassParts[2].column, kPassParts[3].column, "rest", "GiB"));
+  return report::line_of(fmt::format(kRow, "", "type", "weights", pass.stage == Stage::kPrefill ? "first" : "latency",
+                                     unit + "/s", pass.stage == Stage::kDecode ? "per user" : "", "W", "J/" + unit,
+                                     kPassParts[0].column, kPassParts[1].column, kPassParts[2].column,
+                                     kPassParts[3].column, "rest", "GiB"));
 }
 
 std::string memory_cell(const Candidate& candidate) {
-  return candidate.memory ? fmt::format("{:.1f}{}", candidate.memory->total() / kGib,
-                                        candidate.fits() ? " " : "!")
+  return candidate.memory ? fmt::format("{:.1f}{}", candidate.memory->total() / run::kGib, candidate.fits() ? " " : "!")
                           : "n/a ";
 }
 
@@ -109,28 +102,24 @@ std::string row_of(const ComparedPoint& point, const Candidate& candidate, bool 
   }
   const double rate = per_second(point, candidate);
   const auto users = static_cast<double>(std::max<std::int64_t>(point.pass.inputs, 1));
-  return report::line_of(fmt::format(
-      kRow, is_best ? "*" : "", type_words(point), candidate.weights(),
-      report::scaled_time(candidate.us), number(rate),
-      point.pass.stage == Stage::kDecode ? number(rate / users) : "",
-      candidate.watts > 0 ? fmt::format("{:.0f}", candidate.watts) : "n/a",
-      candidate.uj > 0 ? fmt::format("{:.3g}", joules_per_unit(point, candidate)) : "n/a",
-      share(parts[0]), share(parts[1]), share(parts[2]), share(parts[3]), share(rest),
-      memory_cell(candidate)));
+  return report::line_of(
+      fmt::format(kRow, is_best ? "*" : "", type_words(point), candidate.weights(), report::scaled_time(candidate.us),
+                  number(rate), point.pass.stage == Stage::kDecode ? number(rate / users) : "",
+                  candidate.watts > 0 ? fmt::format("{:.0f}", candidate.watts) : "n/a",
+                  candidate.uj > 0 ? fmt::format("{:.3g}", joules_per_unit(point, candidate)) : "n/a", share(parts[0]),
+                  share(parts[1]), share(parts[2]), share(parts[3]), share(rest), memory_cell(candidate)));
 }
 
-std::string rows_of(const ComparedPoint& point, std::size_t place, const Decision& decision,
-                    Reasons& reasons) {
+std::string rows_of(const ComparedPoint& point, std::size_t place, const Decision& decision, Reasons& reasons) {
   if (!point.failure.empty()) {
     return fmt::format(kImpossible, type_words(point), "any", reasons.number_of(point.failure));
   }
   std::string out;
   for (std::size_t c = 0; c < point.candidates.size(); ++c) {
     const Candidate& candidate = point.candidates[c];
-    out += candidate.impossible.empty()
-               ? row_of(point, candidate, decision.best == Pick{place, c})
-               : fmt::format(kImpossible, type_words(point), candidate.weights(),
-                             reasons.number_of(candidate.impossible));
+    out += candidate.impossible.empty() ? row_of(point, candidate, decision.best == Pick{place, c})
+                                        : fmt::format(kImpossible, type_words(point), candidate.weights(),
+                                                      reasons.number_of(candidate.impossible));
   }
   return out;
 }
@@ -146,10 +135,9 @@ std::string choice_lines(const BoardComparison& comparison, const Decision& deci
   }
   std::string out;
   if (decision.second) {
-    out += report::wrapped(
-        fmt::format("* {}: {:.2f}x of the second, {}; {}", words(*decision.best), decision.gain,
-                    words(*decision.second), certainty_words(decision)),
-        kWidth);
+    out += report::wrapped(fmt::format("* {}: {:.2f}x of the second, {}; {}", words(*decision.best), decision.gain,
+                                       words(*decision.second), certainty_words(decision)),
+                           kWidth);
   }
   if (decision.cheapest && decision.cheapest != decision.best) {
     const ComparedPoint& point = comparison.points[decision.cheapest->point];
@@ -166,8 +154,7 @@ std::string evidence_lines(const BoardComparison& comparison) {
   std::set<std::pair<std::string, std::string>> told;
   for (const ComparedPoint& point : comparison.points) {
     if (!point.evidence.empty() && told.emplace(point.board, point.type).second) {
-      out += report::wrapped(
-          fmt::format("evidence, {}, {}: {}", point.board, point.type, point.evidence), kWidth);
+      out += report::wrapped(fmt::format("evidence, {}, {}: {}", point.board, point.type, point.evidence), kWidth);
     }
   }
   return out;
@@ -176,8 +163,7 @@ std::string evidence_lines(const BoardComparison& comparison) {
 }  // namespace
 
 std::string decision_text(const BoardComparison& comparison) {
-  std::string out = report::wrapped(decision_verdict(comparison), kWidth) +
-                    "Numbers: " + comparison.made_by + ".\n";
+  std::string out = report::wrapped(decision_verdict(comparison), kWidth) + "Numbers: " + comparison.made_by + ".\n";
   Reasons reasons;
   std::set<std::string> no_energy;
   for (const Decision& decision : decisions_of(comparison)) {
@@ -197,14 +183,14 @@ std::string decision_text(const BoardComparison& comparison) {
     out += report::wrapped("n/a: " + reason, kWidth);
   }
   return out + evidence_lines(comparison) +
-         report::wrapped(
-             fmt::format("Figures: {}. *: the most per second and GPU that fits. !: more than the "
-                         "memory of the "
-                         "board. 2:4 3/4: of the weights that may be 2:4 three are, the others are "
-                         "faster dense. rest: what lies between, and waiting for the host. 'run' "
-                         "has the layers.",
-                         comparison.scope),
-             kWidth);
+         report::wrapped(fmt::format("Figures: {}. *: the most per second and GPU that fits. !: more than the "
+                                     "memory of the "
+                                     "board. 2:4 3/4: of the weights that may be 2:4 three are, the others are "
+                                     "faster dense. rest: what lies between, and waiting for the host. x2: "
+                                     "layers split over 2 GPUs; e2: experts shared out over 2. 'run' has the "
+                                     "layers.",
+                                     comparison.scope),
+                         kWidth);
 }
 
 }  // namespace sptc::compare

@@ -46,9 +46,8 @@ ComparedVariant variant_of(const nlohmann::json& entry, const char* variant) {
   }
   if (const auto by = found->find("bound_by"); by != found->end() && by->is_string()) {
     const auto& names = run::kResourceNames;
-    const auto name = std::find_if(names.begin(), names.end(), [&](const run::ResourceName& one) {
-      return one.report == by->get<std::string>();
-    });
+    const auto name = std::find_if(names.begin(), names.end(),
+                                   [&](const run::ResourceName& one) { return one.report == by->get<std::string>(); });
     figures.bound = name == names.end() ? -1 : name - names.begin();
   }
   return figures;
@@ -69,8 +68,7 @@ std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
       return {};
     }
     const nlohmann::json pass = found->value("inference", nlohmann::json::object());
-    return {number_or_zero(*found, "latency_us"), number_or_zero(pass, "energy_uj"),
-            number_or_zero(pass, "power_w")};
+    return {number_or_zero(*found, "latency_us"), number_or_zero(pass, "energy_uj"), number_or_zero(pass, "power_w")};
   };
   const ComparedFigures figures{read("dense"), read("sparse")};
   return figures.dense.us > 0 || figures.sparse.us > 0 ? std::optional(figures) : std::nullopt;
@@ -93,9 +91,8 @@ SavedResult read_result(const std::filesystem::path& file) {
   const nlohmann::json json = io::parse_json(io::read_text_file(file, kMostBytes), name);
   const io::JsonObject result(json, {name, ""});
   if (result.text("schema") != kSchema) {
-    result.place().fail(fmt::format(
-        "is no saved result: 'run' and 'gemm' write one, of schema '{}', with --format json",
-        kSchema));
+    result.place().fail(
+        fmt::format("is no saved result: 'run' and 'gemm' write one, of schema '{}', with --format json", kSchema));
   }
   SavedResult saved;
   saved.workload = result.text("workload");
@@ -139,8 +136,7 @@ std::vector<std::string> all_operations(const std::vector<SavedResult>& results)
 }
 
 /// The operations of `result` in the order of `names`, nothing known of those that it lacks.
-std::vector<ComparedFigures> in_order(const SavedResult& result,
-                                      const std::vector<std::string>& names) {
+std::vector<ComparedFigures> in_order(const SavedResult& result, const std::vector<std::string>& names) {
   std::map<std::string_view, const ComparedFigures*> by_name;
   for (std::size_t i = 0; i < result.names.size(); ++i) {
     by_name.emplace(result.names[i], &result.point.operations[i]);

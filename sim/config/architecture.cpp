@@ -56,17 +56,15 @@ bool allowed(double number, const ArchitectureField& field) {
 double read_value(const json& value, const io::JsonPlace& place, const ArchitectureField& field) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!allowed(number, field)) {
-    place.fail(fmt::format("must be a {} from {} to {}, not {}",
-                           field.integer ? "whole number" : "number", field.min(), field.max,
-                           io::describe(value)));
+    place.fail(fmt::format("must be a {} from {} to {}, not {}", field.integer ? "whole number" : "number", field.min(),
+                           field.max, io::describe(value)));
   }
   return number;
 }
 
 /// Fills `result` with the numbers of `section`; of those that are absent or malformed `errors`
 /// say so.
-void read_section(const io::JsonObject& object, std::string_view section, Architecture& result,
-                  ErrorList& errors) {
+void read_section(const io::JsonObject& object, std::string_view section, Architecture& result, ErrorList& errors) {
   check_keys(object, keys_of(section), errors);
   for (const ArchitectureField& field : architecture_fields()) {
     if (field.section == section) {
@@ -91,8 +89,7 @@ Architecture read_file(const io::JsonObject& root, ErrorList& errors) {
     const std::string numerics = root.text("numerics");
     const std::vector<std::string_view> known = mma::step_rule_sets();
     if (std::find(known.begin(), known.end(), numerics) == known.end()) {
-      (root.place() / "numerics")
-          .fail("unknown numerics " + base::unknown_name(io::printable(numerics), known));
+      (root.place() / "numerics").fail("unknown numerics " + base::unknown_name(io::printable(numerics), known));
     }
     result.gpu.numerics = result.gpu.instruction_set = numerics;
   });
@@ -107,8 +104,8 @@ Architecture read_file(const io::JsonObject& root, ErrorList& errors) {
     const io::JsonObject kernels = root.object("kernels");
     read_section(kernels, "/kernels", result, errors);
     const io::JsonPlace place = kernels.place() / "library";
-    result.gpu.kernels = load_kernel_library(
-        kernels.text("library"), fmt::format("{}: {}", io::printable(place.file), place.pointer));
+    result.gpu.kernels =
+        load_kernel_library(kernels.text("library"), fmt::format("{}: {}", io::printable(place.file), place.pointer));
   });
   return result;
 }
@@ -165,8 +162,7 @@ Architecture to_architecture(const json& document, const std::string& file) {
     const json fitted = std::move(design[std::string(kFittedDesign)]);
     design.erase(std::string(kFittedDesign));
     Architecture result = to_architecture(design, file);
-    result.gpu.fitted_design =
-        std::make_shared<const gpu::GpuSpec>(to_architecture(fitted, file).gpu);
+    result.gpu.fitted_design = std::make_shared<const gpu::GpuSpec>(to_architecture(fitted, file).gpu);
     return result;
   }
   const io::JsonObject root(document, {file, ""});
@@ -188,16 +184,15 @@ void VariedArchitecture::restore() {
   changed_.clear();
 }
 
-const Architecture* VariedArchitecture::with(
-    std::span<const std::pair<std::string, double>> numbers, std::string_view source) {
+const Architecture* VariedArchitecture::with(std::span<const std::pair<std::string, double>> numbers,
+                                             std::string_view source) {
   restore();
   for (const auto& number : numbers) {
     const std::string& pointer = number.first;
     const double value = number.second;
     const ArchitectureField* const field = find_architecture_field(pointer);
-    const auto parameter =
-        std::find_if(varied_.parameters.begin(), varied_.parameters.end(),
-                     [&](const Parameter& known) { return known.pointer == pointer; });
+    const auto parameter = std::find_if(varied_.parameters.begin(), varied_.parameters.end(),
+                                        [&](const Parameter& known) { return known.pointer == pointer; });
     if (field == nullptr || parameter == varied_.parameters.end() || !allowed(value, *field)) {
       return nullptr;
     }
@@ -249,15 +244,14 @@ std::filesystem::path config_directory() {
   }
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) {
-    throw base::InputError(
-        fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", io::printable(directory)));
+    throw base::InputError(fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", io::printable(directory)));
   }
   return directory;
 }
 
 namespace {
 
-/// Of set_shipped_config_directory(); empty: none was set.
+/// The directory of set_shipped_config_directory(); empty: none was set.
 std::filesystem::path& set_directory() {
   static std::filesystem::path directory;
   return directory;
@@ -265,7 +259,8 @@ std::filesystem::path& set_directory() {
 
 /// Numbers of the architecture called `name`, read once; nothing where there is none.
 const std::optional<Architecture>& shipped_architecture(const std::string& name) {
-  // Asked for at each run: what was read holds for as long as the directory has the same name.
+  // What was read holds for as long as the directory has the same name: it is asked for at each
+  // run.
   struct Known {
     std::string directory;
     std::map<std::string, std::optional<Architecture>> architectures;
@@ -293,8 +288,8 @@ bool is_shipped(const Architecture& architecture) {
     return left.value == right.value && left.pointer == right.pointer;
   };
   return shipped && shipped->gpu.numerics == architecture.gpu.numerics &&
-         std::equal(shipped->parameters.begin(), shipped->parameters.end(),
-                    architecture.parameters.begin(), architecture.parameters.end(), same);
+         std::equal(shipped->parameters.begin(), shipped->parameters.end(), architecture.parameters.begin(),
+                    architecture.parameters.end(), same);
 }
 
 void set_shipped_config_directory(std::filesystem::path directory) {
@@ -311,8 +306,7 @@ std::filesystem::path shipped_config_directory() {
   return std::filesystem::is_directory(installed, error) ? installed : SPTC_CONFIG_DIR;
 }
 
-std::vector<std::filesystem::path> config_directories(std::string_view folder,
-                                                      std::string_view second) {
+std::vector<std::filesystem::path> config_directories(std::string_view folder, std::string_view second) {
   const std::filesystem::path own = config_directory(), shipped = shipped_config_directory();
   std::vector<std::filesystem::path> directories;
   const auto add = [&](std::string_view name) {

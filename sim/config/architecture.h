@@ -36,7 +36,7 @@ struct Architecture {
   gpu::GpuSpec gpu;
   std::vector<Parameter> parameters;
   std::vector<std::string> bases;  ///< names of what its file was derived from, the nearest first
-  std::string chip;  ///< "GA100", as its file says; see chip_of_board() (sim/config/board_names.h)
+  std::string chip;                ///< "GA100", as its file says; see chip_of_board() (sim/config/board_names.h)
 };
 
 /// The number of `field` in `section` of a file: within its bounds, with evidence and source, and
@@ -64,7 +64,7 @@ struct ArchitectureText {
   bool operator==(const ArchitectureText&) const = default;
 };
 ArchitectureText load_architecture_text(const std::string& name_or_path);
-/// Of a document that may be derived, as parse_architecture() takes it.
+/// The text of a document that may be derived, as parse_architecture() takes it.
 ArchitectureText complete_architecture_text(std::string_view text, const std::string& file);
 Architecture to_architecture(const ArchitectureText& text);
 
@@ -77,8 +77,7 @@ class VariedArchitecture {
   /// The base with `numbers` (pointer and value), as to_architecture() would read them from its
   /// document with set_parameter(). Stays as it is until the next call. Null where a pointer is not
   /// that of a number, or a value is not allowed; to_architecture() says why.
-  const Architecture* with(std::span<const std::pair<std::string, double>> numbers,
-                           std::string_view source);
+  const Architecture* with(std::span<const std::pair<std::string, double>> numbers, std::string_view source);
 
  private:
   void restore();
@@ -102,17 +101,16 @@ std::filesystem::path architecture_path(const std::string& name_or_path);
 /// none.
 std::filesystem::path config_directory();
 
-/// That of set_shipped_config_directory(), share/sptcsim/configs beside the installed program, or
-/// configs/ of the source tree that it was built from.
+/// The directory of set_shipped_config_directory(), share/sptcsim/configs beside the installed
+/// program, or configs/ of the source tree that it was built from.
 std::filesystem::path shipped_config_directory();
 
 /// The directories `folder` of both, the user's own first: it need not repeat what is shipped.
 /// Then, where one is named, those of the folder `second`. "": the directories themselves.
-std::vector<std::filesystem::path> config_directories(std::string_view folder,
-                                                      std::string_view second = {});
+std::vector<std::filesystem::path> config_directories(std::string_view folder, std::string_view second = {});
 
-/// For code that is not in the program: a Python package has its configurations beside its modules.
-/// Call it before anything is loaded.
+/// Sets the directory of code that is not in the program: a Python package has its configurations
+/// beside its modules. Call it before anything is loaded.
 void set_shipped_config_directory(std::filesystem::path directory);
 
 }  // namespace sptc::config

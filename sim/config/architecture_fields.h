@@ -11,9 +11,8 @@ namespace sptc::config {
 /// One number of an architecture file: where it stands, what it may be, and the field of GpuSpec
 /// that it fills. Which ones a file may leave out: sim/config/common_numbers.h.
 struct ArchitectureField {
-  std::string_view
-      section;           ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
-  std::string_view key;  ///< the field's name; ends with the unit
+  std::string_view section;  ///< JSON pointer of the object that holds it: "", "/sm", "/sm/tensor_core"
+  std::string_view key;      ///< the field's name; ends with the unit
   bool integer;
   double max;                ///< the largest that is allowed
   std::string_view meaning;  ///< one line, for `arch show`
@@ -21,7 +20,6 @@ struct ArchitectureField {
   bool may_be_zero = false;  ///< 0: the architecture has no such thing
   double least = 0;          ///< the least that is allowed, where it is not that of its kind
 
-  /// The least that is allowed.
   double min() const { return may_be_zero ? 0 : least > 0 ? least : integer ? 1 : 0.001; }
 };
 

@@ -70,15 +70,15 @@ KnownNames read_names() {
   return names;
 }
 
-/// Of the GPU whose name `word` begins with; empty: not known.
+/// The chip of the GPU whose name `word` begins with; empty: not known.
 std::string chip_of(std::string_view word, const Aliases& chips) {
   const std::string wanted = spelling(word);
   std::size_t longest = 0;
   std::string chip;
   for (const auto& [gpu, of] : chips) {
-    const bool whole = wanted.size() == gpu.size() ||
-                       (wanted.size() > gpu.size() &&
-                        std::isdigit(static_cast<unsigned char>(wanted[gpu.size()])) == 0);
+    const bool whole =
+        wanted.size() == gpu.size() ||
+        (wanted.size() > gpu.size() && std::isdigit(static_cast<unsigned char>(wanted[gpu.size()])) == 0);
     if (wanted.starts_with(gpu) && whole && gpu.size() > longest) {
       longest = gpu.size();
       chip = of;
@@ -106,9 +106,7 @@ std::string nearest_boards(const std::string& word, std::vector<std::string_view
   return text;
 }
 
-/// What to say of a `word` that is none of `names`.
-std::string unknown_board(std::string_view what, const std::string& word,
-                          const std::vector<std::string_view>& names) {
+std::string unknown_board(std::string_view what, const std::string& word, const std::vector<std::string_view>& names) {
   constexpr std::size_t kQuoted = 60, kMostListed = 12;
   constexpr int kNearest = 3;
   const Aliases chips = read_names().chips;
@@ -117,11 +115,11 @@ std::string unknown_board(std::string_view what, const std::string& word,
   if (names.empty()) {
     return fmt::format("unknown {} '{}' (none is known)", what, io::printable(quoted));
   }
-  return fmt::format("unknown {} '{}' ({}nearest valid: {}; {})", what, io::printable(quoted),
-                     chip.empty() ? "" : fmt::format("a {}, not among the boards; ", chip),
-                     nearest_boards(quoted, names, listed ? 1 : kNearest, chips),
-                     listed ? fmt::format("allowed: {}", fmt::join(names, ", "))
-                            : fmt::format("{} are allowed", names.size()));
+  return fmt::format(
+      "unknown {} '{}' ({}nearest valid: {}; {})", what, io::printable(quoted),
+      chip.empty() ? "" : fmt::format("a {}, not among the boards; ", chip),
+      nearest_boards(quoted, names, listed ? 1 : kNearest, chips),
+      listed ? fmt::format("allowed: {}", fmt::join(names, ", ")) : fmt::format("{} are allowed", names.size()));
 }
 
 bool is_architecture(const std::string& name) {
@@ -158,8 +156,7 @@ std::filesystem::path board_path(const std::string& name_or_path, std::string_vi
 }
 
 std::string chip_of_board(const Architecture& architecture) {
-  return architecture.chip.empty() ? chip_of(architecture.gpu.name, read_names().chips)
-                                   : architecture.chip;
+  return architecture.chip.empty() ? chip_of(architecture.gpu.name, read_names().chips) : architecture.chip;
 }
 
 const mma::Target& target_of(const std::string& word) {

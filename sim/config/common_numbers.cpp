@@ -46,14 +46,12 @@ void check(const json& section, const io::JsonPlace& place) {
   }
 }
 
-/// Refuses a refresh without its interval, or the other way: the two describe one kind of DRAM, and
-/// a share of time taken from two kinds is that of none.
+/// Refuses a refresh without its interval, or the other way: the two describe one kind of DRAM.
 void check_refresh(const json& document, const io::JsonPlace& root) {
   constexpr std::string_view kTime = "dram_refresh_ns";
   constexpr std::string_view kInterval = "dram_refresh_interval_ns";
   const auto memory = document.find("memory");
-  if (memory == document.end() || !memory->is_object() ||
-      memory->contains(kTime) == memory->contains(kInterval)) {
+  if (memory == document.end() || !memory->is_object() || memory->contains(kTime) == memory->contains(kInterval)) {
     return;
   }
   const bool has_time = memory->contains(kTime);
@@ -85,8 +83,7 @@ std::optional<double> value_at(const json& document, std::string_view pointer) {
 /// Adds the width of the selector, which feeds every multiplier every cycle, where it is left out.
 void add_selector(json& document, const std::string& file) {
   constexpr std::string_view kUnits = "/sm/tensor_core/dot_units";
-  const ArchitectureField& field =
-      *find_architecture_field("/sm/tensor_core/selector_bytes_per_cycle");
+  const ArchitectureField& field = *find_architecture_field("/sm/tensor_core/selector_bytes_per_cycle");
   const json::json_pointer place = pointer_of(field);
   const json::json_pointer section = place.parent_pointer();
   if (!document.contains(section) || !document[section].is_object() || document.contains(place)) {
@@ -94,7 +91,7 @@ void add_selector(json& document, const std::string& file) {
   }
   const std::optional<double> units = value_at(document, kUnits);
   const std::optional<double> bytes = value_at(document, "/sm/tensor_core/dot_width_bytes");
-  // Of a number that is no number here the reader complains, and of that one alone.
+  // The reader alone complains of a number that is none.
   const double value = units && bytes ? *units * *bytes : field.min();
   if (value > field.max) {
     io::JsonPlace{file, std::string(kUnits)}.fail(
@@ -102,12 +99,11 @@ void add_selector(json& document, const std::string& file) {
                     "give {} a number of its own",
                     *units, *bytes, field.key, value, field.max, field.key));
   }
-  document[place] = {
-      {"value", value},
-      {"evidence", "derived"},
-      {"source",
-       "dot_units x dot_width_bytes of the design that the file or its base began with: the "
-       "selector feeds every multiplier every cycle"}};
+  document[place] = {{"value", value},
+                     {"evidence", "derived"},
+                     {"source",
+                      "dot_units x dot_width_bytes of the design that the file or its base began with: the "
+                      "selector feeds every multiplier every cycle"}};
 }
 
 }  // namespace
@@ -115,8 +111,7 @@ void add_selector(json& document, const std::string& file) {
 json read_common_numbers() {
   json common = read_common(shipped_config_directory());
   const std::filesystem::path own = config_directory();
-  if (own == shipped_config_directory() ||
-      !std::filesystem::exists(own / "common" / "architecture.json")) {
+  if (own == shipped_config_directory() || !std::filesystem::exists(own / "common" / "architecture.json")) {
     return common;
   }
   const json numbers = read_common(own);

@@ -21,7 +21,6 @@ nlohmann::json read_common_numbers();
 /// A derived document keeps those of its base, unless null in it asks for them anew. Throws
 /// InputError with a place in `file` where the document has one number of a pair that only has a
 /// meaning together, or two whose product is too large.
-nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common,
-                                   const std::string& file);
+nlohmann::json with_common_numbers(nlohmann::json document, const nlohmann::json& common, const std::string& file);
 
 }  // namespace sptc::config

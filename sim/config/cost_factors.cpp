@@ -13,17 +13,16 @@ namespace sptc::config {
 namespace {
 
 const EnergyParameter& number_at(const LoadedEnergy& energy, const std::string& pointer) {
-  const auto found =
-      std::find_if(energy.parameters.begin(), energy.parameters.end(),
-                   [&](const EnergyParameter& number) { return number.pointer == pointer; });
+  const auto found = std::find_if(energy.parameters.begin(), energy.parameters.end(),
+                                  [&](const EnergyParameter& number) { return number.pointer == pointer; });
   base::ensure(found != energy.parameters.end(), "an energy file lacks a number of the fields");
   return *found;
 }
 
 /// Two of these are equal where the same is known of the same thing.
 std::string key_of(const EnergyParameter& number, int under) {
-  return fmt::format("{} {} {} {} {} {} {}", number.pointer, number.value, number.low, number.high,
-                     number.node_nm, under, number.source);
+  return fmt::format("{} {} {} {} {} {} {}", number.pointer, number.value, number.low, number.high, number.node_nm,
+                     under, number.source);
 }
 
 /// What the board and what flows outside the SMs take together, of the chip that was read at rest:
@@ -49,12 +48,11 @@ int CostFactorList::add(const std::string& key, double low, double high, int und
   return at->second;
 }
 
-int CostFactorList::add_number(const LoadedEnergy& energy, const std::string& pointer,
-                               const std::string& scaling, int under) {
+int CostFactorList::add_number(const LoadedEnergy& energy, const std::string& pointer, const std::string& scaling,
+                               int under) {
   const EnergyParameter& number = number_at(energy, pointer);
   if (number.node_nm > 0 && number.node_nm != energy.config.node_nm && !scaling.empty()) {
-    const EnergyParameter& node =
-        number_at(energy, fmt::format("/node_scaling/{}/{}", number.node_nm, scaling));
+    const EnergyParameter& node = number_at(energy, fmt::format("/node_scaling/{}/{}", number.node_nm, scaling));
     under = add(key_of(node, under), node.low / node.value, node.high / node.value, under);
   }
   if (number.value <= 0) {
@@ -71,12 +69,11 @@ int CostFactorList::add_working_sm(const LoadedEnergy& energy, int supply) {
   const EnergyParameter& leakage = number_at(energy, leakage_at);
   const EnergyParameter& clock = number_at(energy, clock_at);
   const double value = leakage.value + clock.value;
-  return add(key_of(leakage, supply) + " " + key_of(clock, supply),
-             (leakage.low + clock.low) / value, (leakage.high + clock.high) / value, supply);
+  return add(key_of(leakage, supply) + " " + key_of(clock, supply), (leakage.low + clock.low) / value,
+             (leakage.high + clock.high) / value, supply);
 }
 
-energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy,
-                                                 numerics::DataType type,
+energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy, numerics::DataType type,
                                                  const energy::PowerSpec& power) {
   const EnergyParameter& volts = number_at(energy, "/clock/boost_supply_v");
   const double low = volts.low / volts.value;
@@ -89,18 +86,17 @@ energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy,
     if (event.by_type) {
       pointer += fmt::format("/{}", numerics::name(type));
     }
-    factors[part++] = add_number(
-        energy, pointer, event.scaling == energy::Scaling::kNone ? "" : scaling_name(event.scaling),
-        event.core_supply ? supply : -1);
+    factors[part++] =
+        add_number(energy, pointer, event.scaling == energy::Scaling::kNone ? "" : scaling_name(event.scaling),
+                   event.core_supply ? supply : -1);
   }
   factors[part++] = add_working_sm(energy, supply);
   factors[part++] = add_number(energy, "/static/idle_sm_w", "", supply);
   const energy::Bounds rest = rest_w(energy, power);
-  const double stated = power.static_power.constant_w +
-                        std::max(0.0, power.static_power.board_idle_w - chip_at_rest_w(power));
-  const int at_rest =
-      add(fmt::format("at rest {} {} {}", stated, rest.low, rest.high),
-          stated > 0 ? rest.low / stated : 1, stated > 0 ? rest.high / stated : 1, -1);
+  const double stated =
+      power.static_power.constant_w + std::max(0.0, power.static_power.board_idle_w - chip_at_rest_w(power));
+  const int at_rest = add(fmt::format("at rest {} {} {}", stated, rest.low, rest.high),
+                          stated > 0 ? rest.low / stated : 1, stated > 0 ? rest.high / stated : 1, -1);
   factors[part++] = at_rest;
   factors[part++] = at_rest;
   return factors;
@@ -126,8 +122,7 @@ int CostFactorList::add_mixture(const std::vector<int>& factors) {
 energy::AreaFactors CostFactorList::add_areas(const LoadedEnergy& energy) {
   energy::AreaFactors factors{};
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    factors[i] =
-        add_number(energy, fmt::format("/area/{}", energy::kAreaConstants[i].key), "area", -1);
+    factors[i] = add_number(energy, fmt::format("/area/{}", energy::kAreaConstants[i].key), "area", -1);
   }
   return factors;
 }

@@ -16,9 +16,9 @@ namespace sptc::config {
 /// on operands stay as they are.
 class CostFactorList {
  public:
-  /// Of energies with operands of `type`. `power`: as power_spec() makes it of `energy`.
-  energy::PartFactors add_energies(const LoadedEnergy& energy, numerics::DataType type,
-                                   const energy::PowerSpec& power);
+  /// The factors of energies with operands of `type`. `power`: as power_spec() makes it of
+  /// `energy`.
+  energy::PartFactors add_energies(const LoadedEnergy& energy, numerics::DataType type, const energy::PowerSpec& power);
   /// The factor of an amount that consists of parts with these `factors`, in an unknown mixture.
   int add_mixture(const std::vector<int>& factors);
   energy::AreaFactors add_areas(const LoadedEnergy& energy);
@@ -29,16 +29,15 @@ class CostFactorList {
   int add(const std::string& key, double low, double high, int under);
   /// The number at `pointer`, under the factor of its process node where it has one (`scaling`: its
   /// key), else under `under`.
-  int add_number(const LoadedEnergy& energy, const std::string& pointer, const std::string& scaling,
-                 int under);
-  /// Of what flows in an SM with work: its leakage and its clock.
+  int add_number(const LoadedEnergy& energy, const std::string& pointer, const std::string& scaling, int under);
+  /// The factor of what flows in an SM with work: its leakage and its clock.
   int add_working_sm(const LoadedEnergy& energy, int supply);
 
   std::map<std::string, int> known_;
   std::vector<energy::CostFactor> factors_;
 };
 
-/// Of every type that has energies.
+/// The factors of every type that has energies.
 energy::CostFactors cost_factors(const LoadedEnergy& energy, const energy::PowerSpec& power);
 
 }  // namespace sptc::config

@@ -23,7 +23,7 @@ using nlohmann::json;
 
 constexpr std::size_t kMaxBases = 16;
 
-// Beside its name. A board has them of itself: its base may be another chip.
+// Keys beside its name that a board has of itself: its base may be another chip.
 constexpr std::array kAboutTheFile{"chip", "description"};
 
 bool is_number_object(const json& value) {
@@ -32,12 +32,10 @@ bool is_number_object(const json& value) {
 
 /// Applies the changes of a derived document; `errors` says which of them change nothing. `board`:
 /// the evidence and the source of a number are a change, too.
-void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board,
-                   ErrorList& errors);
+void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board, ErrorList& errors);
 
-/// Applies one of them.
-void apply_one(json& base, const std::string& key, const json& change, const io::JsonPlace& place,
-               bool board, ErrorList& errors) {
+void apply_one(json& base, const std::string& key, const json& change, const io::JsonPlace& place, bool board,
+               ErrorList& errors) {
   const auto found = base.find(key);
   if (change.is_null()) {
     if (found == base.end()) {
@@ -69,8 +67,7 @@ void apply_one(json& base, const std::string& key, const json& change, const io:
   *found = change;
 }
 
-void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board,
-                   ErrorList& errors) {
+void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board, ErrorList& errors) {
   for (const auto& [key, change] : changes.items()) {
     apply_one(base, key, change, place / key, board, errors);
   }
@@ -117,11 +114,9 @@ json complete(json document, const std::string& file, Chain& chain) {
   reader.text("name");  // the base's name would stand over results that are not the base's
   const std::string path = chain.find(base_path(base, file)).string();
   chain.paths.push_back(path);
-  if (chain.paths.size() > kMaxBases ||
-      std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
+  if (chain.paths.size() > kMaxBases || std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
     (root / "base")
-        .fail(fmt::format("'{}' leads back to itself or through more than {} bases",
-                          io::printable(base), kMaxBases));
+        .fail(fmt::format("'{}' leads back to itself or through more than {} bases", io::printable(base), kMaxBases));
   }
   json result = complete(read_named_file(base, path), path, chain);
   if (!result.is_object()) {
@@ -159,8 +154,8 @@ void for_each_parameter(const json& value, const std::string& pointer,
   } else if (value.is_object()) {
     for (const auto& [key, inner] : value.items()) {
       const bool about_the_file =
-          pointer.empty() && (key == "name" || std::find(kAboutTheFile.begin(), kAboutTheFile.end(),
-                                                         key) != kAboutTheFile.end());
+          pointer.empty() &&
+          (key == "name" || std::find(kAboutTheFile.begin(), kAboutTheFile.end(), key) != kAboutTheFile.end());
       if (!about_the_file && key != "evidence" && key != "source") {
         for_each_parameter(inner, (io::JsonPlace{"", pointer} / key).pointer, visit);
       }
@@ -188,19 +183,16 @@ json complete_document(json document, const std::string& file, const FindDocumen
   return complete(std::move(document), file, chain);
 }
 
-json complete_architecture(json document, const std::string& file,
-                           std::vector<std::string>* bases) {
+json complete_architecture(json document, const std::string& file, std::vector<std::string>* bases) {
   const bool derived = document.is_object() && document.contains("base");
   const bool board = derived && document.contains(kBoard);
   if (derived) {
-    auto changes =
-        document.size() - document.count("base") - document.count("name") - document.count(kBoard);
+    auto changes = document.size() - document.count("base") - document.count("name") - document.count(kBoard);
     for (const char* const own : kAboutTheFile) {
       changes -= document.count(own);
     }
     if (changes == 0) {
-      io::JsonPlace{file, ""}.fail(
-          fmt::format("changes nothing of its base {}", io::describe(document["base"])));
+      io::JsonPlace{file, ""}.fail(fmt::format("changes nothing of its base {}", io::describe(document["base"])));
     }
   }
   const json common = read_common_numbers();
@@ -208,7 +200,7 @@ json complete_architecture(json document, const std::string& file,
     return with_common_numbers(std::move(origin), common, its_file);
   };
   Chain chain{architecture_path, true, fill, {}, {}, {}};
-  // Once more behind the changes, which may have removed a number.
+  // Fills once more behind the changes, which may have removed a number.
   json result = fill(complete(std::move(document), file, chain), file);
   if (derived && !board) {
     result[std::string(kFittedDesign)] = std::move(chain.origin);
@@ -219,8 +211,7 @@ json complete_architecture(json document, const std::string& file,
   return result;
 }
 
-std::string parameter_pointer(const json& document, const std::string& path,
-                              const io::JsonPlace& place) {
+std::string parameter_pointer(const json& document, const std::string& path, const io::JsonPlace& place) {
   std::string wanted = path;
   if (!wanted.starts_with('/')) {
     std::replace(wanted.begin(), wanted.end(), '.', '/');
@@ -244,8 +235,7 @@ std::string parameter_pointer(const json& document, const std::string& path,
     return ending.front();
   }
   if (ending.size() > 1 && !path.starts_with('/')) {
-    place.fail(fmt::format("'{}' means more than one parameter: {}", io::printable(path),
-                           fmt::join(ending, ", ")));
+    place.fail(fmt::format("'{}' means more than one parameter: {}", io::printable(path), fmt::join(ending, ", ")));
   }
   const std::vector<std::string_view> allowed(pointers.begin(), pointers.end());
   place.fail("unknown parameter " + base::unknown_name(io::printable(wanted), allowed));
@@ -256,8 +246,7 @@ const json& parameter_value(const json& document, const std::string& pointer) {
   return is_number_object(found) ? found["value"] : found;
 }
 
-void set_parameter(json& document, const std::string& pointer, const json& value,
-                   const std::string& source) {
+void set_parameter(json& document, const std::string& pointer, const json& value, const std::string& source) {
   json& found = document.at(json::json_pointer(pointer));
   if (is_number_object(found)) {
     found = {{"value", value}, {"evidence", "assumed"}, {"source", source}};
@@ -270,9 +259,8 @@ std::vector<std::pair<std::string, std::string>> parameter_values(const json& do
   std::vector<std::pair<std::string, std::string>> result;
   for_each_parameter(document, "", [&](const std::string& pointer, const json& value) {
     // 108 and 108.0 are the same configuration.
-    result.emplace_back(pointer, value.is_number()
-                                     ? fmt::format("{}", value.get<double>())
-                                     : value.dump(-1, ' ', false, json::error_handler_t::replace));
+    result.emplace_back(pointer, value.is_number() ? fmt::format("{}", value.get<double>())
+                                                   : value.dump(-1, ' ', false, json::error_handler_t::replace));
   });
   std::sort(result.begin(), result.end());
   return result;

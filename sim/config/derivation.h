@@ -41,8 +41,7 @@ nlohmann::json complete_architecture(nlohmann::json document, const std::string&
 /// The same for any kind of document, which may change nothing but its name; `find` is the path of
 /// a name, or of a path, of that kind.
 using FindDocument = std::function<std::filesystem::path(const std::string&)>;
-nlohmann::json complete_document(nlohmann::json document, const std::string& file,
-                                 const FindDocument& find);
+nlohmann::json complete_document(nlohmann::json document, const std::string& file, const FindDocument& find);
 
 /// What "base" of `file` names: a name, or a path relative to the file that says so.
 std::string base_path(const std::string& base, const std::string& file);
@@ -50,15 +49,13 @@ std::string base_path(const std::string& base, const std::string& file);
 /// The JSON pointer in `document` (complete) that `path` means: a pointer ("/sm/max_warps"), a
 /// dotted path ("sm.max_warps"), or a last key that occurs once ("max_warps"). It is the pointer of
 /// a number or of a word that is a parameter. Throws InputError with the nearest at `place`.
-std::string parameter_pointer(const nlohmann::json& document, const std::string& path,
-                              const io::JsonPlace& place);
+std::string parameter_pointer(const nlohmann::json& document, const std::string& path, const io::JsonPlace& place);
 
-/// The value of the parameter at `pointer`.
 const nlohmann::json& parameter_value(const nlohmann::json& document, const std::string& pointer);
 
 /// Gives the parameter at `pointer` another value, with the evidence "assumed" and `source`.
-void set_parameter(nlohmann::json& document, const std::string& pointer,
-                   const nlohmann::json& value, const std::string& source);
+void set_parameter(nlohmann::json& document, const std::string& pointer, const nlohmann::json& value,
+                   const std::string& source);
 
 /// What a simulation depends on: pointer and value (as JSON) of every parameter, sorted by pointer.
 /// Names, descriptions, evidence and sources are no part of it.

@@ -16,7 +16,7 @@ struct DocumentedArchitecture {  // NOLINT(bugprone-exception-escape): json's mo
   nlohmann::json document;
 };
 
-/// As load_architecture() finds it.
+/// Reads what load_architecture() finds.
 DocumentedArchitecture load_documented_architecture(const std::string& name_or_path);
 
 }  // namespace sptc::config

@@ -38,8 +38,8 @@ using PartShares = std::array<double, energy::kEnergyParts>;
 double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!(zero ? number >= 0 : number > 0) || number > max) {
-    place.fail(fmt::format("must be a number {} and at most {}, not {}",
-                           zero ? "from 0" : "above 0", max, io::describe(value)));
+    place.fail(fmt::format("must be a number {} and at most {}, not {}", zero ? "from 0" : "above 0", max,
+                           io::describe(value)));
   }
   return number;
 }
@@ -47,8 +47,7 @@ double read_bounded(const json& value, const io::JsonPlace& place, bool zero, do
 /// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
 /// is assumed needs a range. From 0 where `zero`, else above it. Throws InputError.
 EnergyParameter read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
-  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence",
-                                                     "source"};
+  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence", "source"};
   number.allow_only(kKeys);
   EnergyParameter result;
   result.pointer = number.place().pointer;
@@ -76,8 +75,7 @@ EnergyParameter read_number(const io::JsonObject& number, bool zero, double max,
   result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
   result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
   if (result.low > result.value || result.high < result.value) {
-    place.fail(
-        fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
+    place.fail(fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
   }
   return result;
 }
@@ -85,8 +83,7 @@ EnergyParameter read_number(const io::JsonObject& number, bool zero, double max,
 /// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
 class NodeScaling {
  public:
-  NodeScaling(int node_nm, const io::JsonObject& root, ErrorList& errors,
-              std::vector<EnergyParameter>& parameters)
+  NodeScaling(int node_nm, const io::JsonObject& root, ErrorList& errors, std::vector<EnergyParameter>& parameters)
       : node_nm_(node_nm) {
     if (!root.has("node_scaling")) {
       return;
@@ -101,16 +98,16 @@ class NodeScaling {
     });
   }
 
-  /// Of "logic", "sram", "wire" or "area". Throws InputError at `place` where the file has no such
-  /// factor, and is then content: what is missing is said once, not of all that it scales.
+  /// The factor of "logic", "sram", "wire" or "area". Throws InputError at `place` where the file
+  /// has no such factor; later calls for the same one get 1: what is missing is said once.
   double factor(int from_nm, const std::string& name, const io::JsonPlace& place) {
     if (from_nm == node_nm_) {
       return 1;
     }
     const auto [found, missing] = factors_.try_emplace({from_nm, name}, 1);
     if (missing && readable_) {
-      place.fail(fmt::format("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm,
-                             name, from_nm, node_nm_));
+      place.fail(
+          fmt::format("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm, name, from_nm, node_nm_));
     }
     return found->second;
   }
@@ -118,9 +115,8 @@ class NodeScaling {
  private:
   void read(const io::JsonObject& nodes, const std::string& from, ErrorList& errors,
             std::vector<EnergyParameter>& parameters) {
-    const bool digits =
-        !from.empty() && from.size() <= 3 &&
-        std::all_of(from.begin(), from.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const bool digits = !from.empty() && from.size() <= 3 &&
+                        std::all_of(from.begin(), from.end(), [](char c) { return c >= '0' && c <= '9'; });
     if (!digits) {
       (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
     }
@@ -149,8 +145,7 @@ class EnergyReader {
   void read() {
     errors_.collect([&] { result_.config.name = root_.text("name"); });
     errors_.collect([&] { root_.text_or("description", ""); });
-    errors_.collect(
-        [&] { result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode)); });
+    errors_.collect([&] { result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode)); });
     errors_.throw_if_any();
     check_sections();
     NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
@@ -184,8 +179,7 @@ class EnergyReader {
   }
 
   void read_field(const EnergyField& field, NodeScaling& scaling) {
-    const io::JsonObject section =
-        field.section.empty() ? root_ : root_.object(field.section.substr(1));
+    const io::JsonObject section = field.section.empty() ? root_ : root_.object(field.section.substr(1));
     if (field.optional && !section.has(field.key)) {
       return;
     }
@@ -199,8 +193,7 @@ class EnergyReader {
         const auto type = numerics::parse_data_type(key);
         if (!type || !numerics::is_operand_type(*type)) {
           const std::vector<std::string_view> known = numerics::operand_type_names();
-          types.place().fail("unknown operand type " +
-                             base::unknown_name(io::printable(key), known));
+          types.place().fail("unknown operand type " + base::unknown_name(io::printable(key), known));
         }
         types_[field.section].insert(key);
         store(field, types.object(key), *type, scaling);
@@ -208,17 +201,12 @@ class EnergyReader {
     }
   }
 
-  void store(const EnergyField& field, const io::JsonObject& number, DataType type,
-             NodeScaling& scaling) {
-    EnergyParameter parameter =
-        read_number(number, field.zero, field.max, field.scaling.has_value());
+  void store(const EnergyField& field, const io::JsonObject& number, DataType type, NodeScaling& scaling) {
+    EnergyParameter parameter = read_number(number, field.zero, field.max, field.scaling.has_value());
     if (field.scaling && *field.scaling != energy::Scaling::kNone) {
-      parameter.scale = scaling.factor(parameter.node_nm, scaling_name(*field.scaling),
-                                       number.place() / "node_nm");
+      parameter.scale = scaling.factor(parameter.node_nm, scaling_name(*field.scaling), number.place() / "node_nm");
     }
-    parameter.store = [type, fill = field.store](EnergyConfig& config, double value) {
-      fill(config, type, value);
-    };
+    parameter.store = [type, fill = field.store](EnergyConfig& config, double value) { fill(config, type, value); };
     result_.parameters.push_back(std::move(parameter));
   }
 
@@ -232,8 +220,7 @@ class EnergyReader {
     PartShares left;
     left.fill(1);
     for (const auto& [name, unused] : rails.value().items()) {
-      errors_.collect(
-          [&, &key = name] { known.push_back(read_rail(rails.object(key), key, left)); });
+      errors_.collect([&, &key = name] { known.push_back(read_rail(rails.object(key), key, left)); });
     }
     if (!errors_.empty()) {
       return;
@@ -243,20 +230,16 @@ class EnergyReader {
       rails.place().fail("one rail must name no parts: it feeds what the others leave");
     }
     PartShares& rest = std::find_if(known.begin(), known.end(), names_none)->shares;
-    std::transform(left.begin(), left.end(), rest.begin(),
-                   [](double share) { return std::max(0.0, share); });
+    std::transform(left.begin(), left.end(), rest.begin(), [](double share) { return std::max(0.0, share); });
   }
 
   /// Takes what the rail feeds of each part from what is `left` of it.
   energy::Rail read_rail(const io::JsonObject& rail, const std::string& name, PartShares& left) {
     constexpr std::array<std::string_view, 4> kKeys = {"all_of", "share_of", "evidence", "source"};
     rail.allow_only(kKeys);
-    constexpr std::string_view kNameCharacters =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
-    if (name.empty() || name.size() > kMaxRailName ||
-        name.find_first_not_of(kNameCharacters) != std::string::npos) {
-      rail.place().fail(
-          fmt::format("a rail is named by 1 to {} letters, digits and '_'", kMaxRailName));
+    constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (name.empty() || name.size() > kMaxRailName || name.find_first_not_of(kNameCharacters) != std::string::npos) {
+      rail.place().fail(fmt::format("a rail is named by 1 to {} letters, digits and '_'", kMaxRailName));
     }
     Evidence evidence = read_evidence(rail);
     energy::Rail result{name, std::move(evidence.kind), std::move(evidence.source), {}};
@@ -284,8 +267,7 @@ class EnergyReader {
     if (rail.has("share_of")) {
       const io::JsonObject shares = rail.object("share_of");
       for (const auto& [part, unused] : shares.value().items()) {
-        result_.parameters.push_back(
-            read_number(number_with_evidence(shares, part), false, 1, false));
+        result_.parameters.push_back(read_number(number_with_evidence(shares, part), false, 1, false));
         take(part, result_.parameters.back().value, shares.place() / part);
       }
     }
@@ -305,7 +287,10 @@ class EnergyReader {
         const io::JsonObject types = root_.object(field.section.substr(1)).object(field.key);
         for (const std::string& type : types_[field.section]) {
           if (!types.has(type)) {
-            types.place().fail(fmt::format("the key '{}' is missing: a sibling has it", type));
+            types.place().fail(
+                fmt::format("the key '{}' is missing: another number of the section "
+                            "has that type",
+                            type));
           }
         }
       });
@@ -313,18 +298,16 @@ class EnergyReader {
     // Energies go with the square of a voltage over that at which they hold.
     constexpr double kLeastVolts = 0.1;
     const io::JsonPlace& file = root_.place();
-    for (const auto& [place, volts] :
-         {std::pair(file / "supply_v", config.power.table.supply_volts),
-          std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
-          std::pair(file / "clock" / "floor_supply_v", config.floor_supply_v)}) {
+    for (const auto& [place, volts] : {std::pair(file / "supply_v", config.power.table.supply_volts),
+                                       std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
+                                       std::pair(file / "clock" / "floor_supply_v", config.floor_supply_v)}) {
       if (volts > 0 && volts < kLeastVolts) {
         errors_.refuse(place, fmt::format("{} V is no supply: at least {}", volts, kLeastVolts));
       }
     }
     if (config.boost_supply_v < config.floor_supply_v) {
       errors_.refuse(file / "clock" / "boost_supply_v",
-                     fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v,
-                                 config.floor_supply_v));
+                     fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v, config.floor_supply_v));
     }
     if (flow.board_idle_w < flow.constant_w) {
       errors_.refuse(file / "static" / "board_idle_w",
@@ -343,7 +326,6 @@ std::filesystem::path energy_path(const std::string& name_or_path) {
   return board_path(name_or_path, "energy file", config_directories("energy", "energy/mig"));
 }
 
-/// Whether `file` is one of the shipped energy files, whose authors looked at what they inherit.
 bool is_of_shipped_board(const std::filesystem::path& file) {
   const std::filesystem::path directory = file.parent_path();
   const std::filesystem::path shipped = shipped_config_directory() / "energy";
@@ -355,9 +337,8 @@ bool is_of_shipped_board(const std::filesystem::path& file) {
 std::string limit_of(json document, std::string file) {
   const json::json_pointer limit("/clock/power_limit_w");
   constexpr int kMostBases = 16;  // complete_document() refuses more
-  for (int i = 0; i < kMostBases && document.contains("base") && !document.contains(limit) &&
-                  !is_of_shipped_board(file);
-       ++i) {
+  for (int i = 0;
+       i < kMostBases && document.contains("base") && !document.contains(limit) && !is_of_shipped_board(file); ++i) {
     const std::string base = base_path(document["base"].get<std::string>(), file);
     file = energy_path(base).string();
     document = read_named_file(base, file);
@@ -381,16 +362,14 @@ energy::AreaTable LoadedEnergy::area_at(double EnergyParameter::*end) const {
   for (const EnergyParameter& parameter : parameters) {
     const std::string_view pointer = parameter.pointer;
     if (pointer.starts_with("/node_scaling/") && pointer.ends_with("/area")) {
-      nodes[std::stoi(parameter.pointer.substr(sizeof("/node_scaling/") - 1))] =
-          parameter.*end / parameter.value;
+      nodes[std::stoi(parameter.pointer.substr(sizeof("/node_scaling/") - 1))] = parameter.*end / parameter.value;
     }
   }
   EnergyConfig changed = config;
   for (const EnergyParameter& parameter : parameters) {
     if (parameter.pointer.starts_with("/area/")) {
       const auto node = nodes.find(parameter.node_nm);
-      parameter.store(changed,
-                      parameter.*end * parameter.scale * (node == nodes.end() ? 1 : node->second));
+      parameter.store(changed, parameter.*end * parameter.scale * (node == nodes.end() ? 1 : node->second));
     }
   }
   return changed.area;
@@ -412,8 +391,7 @@ std::vector<std::string> energy_names() {
   return names;
 }
 
-energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu,
-                             const gpu::GpuSpec* of) {
+energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu, const gpu::GpuSpec* of) {
   energy::PowerSpec spec = config.power;
   const double boost_clock_mhz = gpu.boost_clock_mhz;
   spec.sms = gpu.sms;
@@ -421,15 +399,14 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu
   spec.boost_clock_mhz = boost_clock_mhz;
   spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
-    throw base::InputError(
-        fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}", config.name,
-                    boost_clock_mhz, config.floor_clock_mhz));
+    throw base::InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}", config.name,
+                                       boost_clock_mhz, config.floor_clock_mhz));
   }
   // A derived design is the same silicon, whatever clock it is declared to boost to; beyond the end
   // of the curve the supply stays what it is there.
   const double known_mhz = of != nullptr ? of->boost_clock_mhz : boost_clock_mhz;
-  spec.curve = energy::VoltageCurve(
-      {{config.floor_clock_mhz, config.floor_supply_v}, {known_mhz, config.boost_supply_v}});
+  spec.curve =
+      energy::VoltageCurve({{config.floor_clock_mhz, config.floor_supply_v}, {known_mhz, config.boost_supply_v}});
   spec.loaded_clock_mhz *= boost_clock_mhz / known_mhz;
   check_static_power(spec);
   return spec;
@@ -439,8 +416,7 @@ void check_static_power(const energy::PowerSpec& spec) {
   const energy::StaticPower& flow = spec.static_power;
   if (flow.board_idle_w < flow.constant_w) {
     throw base::InputError(
-        fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs",
-                    flow.board_idle_w, flow.constant_w));
+        fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs", flow.board_idle_w, flow.constant_w));
   }
 }
 
@@ -454,8 +430,7 @@ energy::TensorCoreShape tensor_core_shape(const tensor_core::TensorCoreSpec& cor
   // An index for each kept element of A in the instructions that the core holds.
   const sparsity::Pattern pattern{shape.kept, core.selector_inputs, 1};
   const int kept_per_instruction = core.mma_m * core.mma_k_bytes * 8 / shape.operand_bits;
-  shape.metadata_bits =
-      kept_per_instruction * pattern.metadata_bits() / pattern.kept * core.instruction_window;
+  shape.metadata_bits = kept_per_instruction * pattern.metadata_bits() / pattern.kept * core.instruction_window;
   return shape;
 }
 

@@ -67,8 +67,7 @@ std::vector<std::string> energy_names();
 /// The spec of a chip: SMs, boost clock and width of the dot products are the architecture's.
 /// `of`: the GPU that `config` is of; none: `gpu`. Throws InputError
 /// where the two do not go together.
-energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu,
-                             const gpu::GpuSpec* of = nullptr);
+energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu, const gpu::GpuSpec* of = nullptr);
 
 /// Throws InputError where a board at rest would take less than flows outside its SMs.
 void check_static_power(const energy::PowerSpec& spec);

@@ -17,13 +17,13 @@ struct EnergyField {
   std::string key;      ///< ends with the unit
   double max;           ///< allowed: above 0 (or 0, where `zero`), up to max
   bool zero = false;
-  bool by_type = false;  ///< an object with one number per operand type
+  bool by_type = false;                                   ///< an object with one number per operand type
   std::optional<energy::Scaling> scaling = std::nullopt;  ///< nothing: not a matter of the process
   std::function<void(EnergyConfig&, numerics::DataType, double)> store;
   bool optional = false;  ///< a file may leave it out
 };
 
-/// Of an energy to that of another type or event.
+/// Most of an energy over that of another type or event.
 inline constexpr double kMaxScale = 100;
 
 /// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.

@@ -15,8 +15,7 @@ namespace sptc::config {
 Evidence read_evidence(const io::JsonObject& number) {
   Evidence result;
   result.kind = number.text("evidence");
-  if (std::find(kEvidenceKinds.begin(), kEvidenceKinds.end(), result.kind) ==
-      kEvidenceKinds.end()) {
+  if (std::find(kEvidenceKinds.begin(), kEvidenceKinds.end(), result.kind) == kEvidenceKinds.end()) {
     (number.place() / "evidence")
         .fail("unknown evidence " + base::unknown_name(io::printable(result.kind), kEvidenceKinds));
   }
@@ -35,12 +34,10 @@ io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_v
   return section.object(key);
 }
 
-void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed,
-                ErrorList& errors) {
+void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed, ErrorList& errors) {
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      errors.refuse(object.place(),
-                    "unknown key " + base::unknown_name(io::printable(key), allowed));
+      errors.refuse(object.place(), "unknown key " + base::unknown_name(io::printable(key), allowed));
     }
   }
 }

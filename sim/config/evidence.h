@@ -16,8 +16,7 @@
 
 namespace sptc::config {
 
-inline constexpr std::array<std::string_view, 4> kEvidenceKinds{"measured", "cited", "derived",
-                                                                "assumed"};
+inline constexpr std::array<std::string_view, 4> kEvidenceKinds{"measured", "cited", "derived", "assumed"};
 
 /// Why a number is believed.
 struct Evidence {
@@ -47,7 +46,6 @@ class ErrorList {
     }
   }
 
-  /// Keeps `problem` of what stands at `place`.
   void refuse(const io::JsonPlace& place, std::string_view problem) {
     collect([&] { place.fail(problem); });
   }
@@ -65,8 +63,6 @@ class ErrorList {
   std::set<std::string> known_;
 };
 
-/// Adds a problem for each key of `object` that is none of `allowed`.
-void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed,
-                ErrorList& errors);
+void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed, ErrorList& errors);
 
 }  // namespace sptc::config

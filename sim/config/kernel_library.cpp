@@ -37,11 +37,9 @@ std::array<int, 3> tile(const io::JsonObject& object, std::string_view key, bool
   for (std::size_t i = 0; i < value.size(); ++i) {
     extents[i] = static_cast<int>(io::to_integer(value[i], place / i, 8, kernels::kMaxTileExtent));
   }
-  const auto [rows, columns] =
-      transposed ? std::pair(extents[1], extents[0]) : std::pair(extents[0], extents[1]);
+  const auto [rows, columns] = transposed ? std::pair(extents[1], extents[0]) : std::pair(extents[0], extents[1]);
   if (rows % 16 != 0 || columns % 8 != 0) {
-    place.fail(fmt::format("{} x {} is no multiple of {}", extents[0], extents[1],
-                           transposed ? "8 x 16" : "16 x 8"));
+    place.fail(fmt::format("{} x {} is no multiple of {}", extents[0], extents[1], transposed ? "8 x 16" : "16 x 8"));
   }
   return extents;
 }
@@ -57,8 +55,7 @@ mma::MmaFamily family(const io::JsonObject& object) {
       return candidate;
     }
   }
-  (object.place() / "instruction")
-      .fail("unknown instruction " + base::unknown_name(io::printable(word), names));
+  (object.place() / "instruction").fail("unknown instruction " + base::unknown_name(io::printable(word), names));
 }
 
 /// Refuses tiles that the instruction does not make: each of its warps stores an equal part of the
@@ -66,19 +63,18 @@ mma::MmaFamily family(const io::JsonObject& object) {
 void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
   const bool of_tensor_memory = tile.family == mma::MmaFamily::kTcgen05;
   if (tile.cta_group > 1 && !of_tensor_memory) {
-    (place / "cta_group").fail("is of tcgen05.mma");
+    (place / "cta_group").fail("needs tcgen05.mma");
   }
   if (tile.family == mma::MmaFamily::kMma) {
     if (tile.transposed) {
-      (place / "transposed").fail("is of wgmma and tcgen05.mma");
+      (place / "transposed").fail("needs wgmma or tcgen05.mma");
     }
     return;
   }
   const int rows = kernels::asynchronous_rows(tile.family);
   const int of_warp = rows / mma::kWarpsPerWarpgroup;
-  const auto [m, n, warp_m, warp_n] =
-      tile.transposed ? std::array{tile.cta_n, tile.cta_m, tile.warp_n, tile.warp_m}
-                      : std::array{tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n};
+  const auto [m, n, warp_m, warp_n] = tile.transposed ? std::array{tile.cta_n, tile.cta_m, tile.warp_n, tile.warp_m}
+                                                      : std::array{tile.cta_m, tile.cta_n, tile.warp_m, tile.warp_n};
   const bool of_cta = of_tensor_memory ? m == rows : m % rows == 0;
   if (!of_cta || warp_m != of_warp || warp_n != n) {
     (place / "warp")
@@ -87,7 +83,6 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
   }
 }
 
-/// The types at "types", one bit each; none: all.
 std::uint32_t types(const io::JsonObject& object) {
   static_assert(static_cast<int>(numerics::DataType::kB1) < 32);
   std::uint32_t bits = 0;
@@ -103,8 +98,7 @@ std::uint32_t types(const io::JsonObject& object) {
     const auto word = list[i].get<std::string>();
     const std::optional<numerics::DataType> type = numerics::parse_data_type(word);
     if (!type || !numerics::is_operand_type(*type)) {
-      place.fail("unknown type " +
-                 base::unknown_name(io::printable(word), numerics::operand_type_names()));
+      place.fail("unknown type " + base::unknown_name(io::printable(word), numerics::operand_type_names()));
     }
     bits |= 1U << static_cast<int>(*type);
   }
@@ -113,26 +107,23 @@ std::uint32_t types(const io::JsonObject& object) {
 
 /// A tile for each of its clusters.
 void read_tile(const io::JsonObject& object, std::vector<kernels::TileShape>& tiles) {
-  constexpr std::array<std::string_view, 8> kKeys = {
-      "cta", "warp", "instruction", "cta_group", "clusters", "types", "transposed", "layouts"};
+  constexpr std::array<std::string_view, 8> kKeys = {"cta",      "warp",  "instruction", "cta_group",
+                                                     "clusters", "types", "transposed",  "layouts"};
   const std::uint32_t of_types = types(object);
   object.allow_only(kKeys);
   const bool transposed = object.boolean_or("transposed", false);
   const auto [cta_m, cta_n, cta_k] = tile(object, "cta", transposed);
   const mma::MmaFamily of_tile = family(object);
-  // A warp of an asynchronous instruction stores its part of the rows, with all columns.
   const int of_warp = kernels::asynchronous_rows(of_tile) / mma::kWarpsPerWarpgroup;
   const bool follows = of_tile != mma::MmaFamily::kMma && !object.has("warp");
   const auto [warp_m, warp_n, none] = !follows     ? tile(object, "warp", transposed)
                                       : transposed ? std::array{cta_m, of_warp, 0}
                                                    : std::array{of_warp, cta_n, 0};
   if (cta_m % warp_m != 0 || cta_n % warp_n != 0) {
-    (object.place() / "warp")
-        .fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
+    (object.place() / "warp").fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
-  kernels::TileShape shape{cta_m,     cta_n,    warp_m, warp_n, of_tile,
-                           cta_group, of_types, cta_k,  0,      transposed};
+  kernels::TileShape shape{cta_m, cta_n, warp_m, warp_n, of_tile, cta_group, of_types, cta_k, 0, transposed};
   check_family(shape, object.place());
   if (!object.has("clusters")) {
     tiles.push_back(shape);
@@ -140,8 +131,8 @@ void read_tile(const io::JsonObject& object, std::vector<kernels::TileShape>& ti
   }
   const json& clusters = object.array("clusters");
   for (std::size_t i = 0; i < clusters.size(); ++i) {
-    shape.cluster_ctas = static_cast<int>(
-        io::to_integer(clusters[i], object.place() / "clusters" / i, 1, kernels::kMaxClusterCtas));
+    shape.cluster_ctas =
+        static_cast<int>(io::to_integer(clusters[i], object.place() / "clusters" / i, 1, kernels::kMaxClusterCtas));
     tiles.push_back(shape);
   }
 }
@@ -156,8 +147,8 @@ std::vector<kernels::TileShape> read_tiles(const io::JsonObject& root, std::stri
 }
 
 kernels::SegmentK read_segment_k(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {
-      "least_k", "least_k_of_16_bits", "most_of_last_round_percent", "sum_bytes_per_cycle"};
+  constexpr std::array<std::string_view, 4> kKeys = {"least_k", "least_k_of_16_bits", "most_of_last_round_percent",
+                                                     "sum_bytes_per_cycle"};
   constexpr std::int64_t kMostK = 1 << 20;
   constexpr std::int64_t kMostBytes = 1024;
   object.allow_only(kKeys);
@@ -194,8 +185,7 @@ std::vector<kernels::DefaultKernel> read_defaults(const io::JsonObject& root) {
 
 /// Which of two words stands at `key`: the first one where none does.
 template <typename Choice>
-Choice choice(const io::JsonObject& root, std::string_view key,
-              const std::array<std::string_view, 2>& words) {
+Choice choice(const io::JsonObject& root, std::string_view key, const std::array<std::string_view, 2>& words) {
   const std::string word = root.text_or(key, words.front());
   const auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) {
@@ -249,11 +239,9 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   library.most_split_k = number("most_split_k", library.most_split_k, kMaxSplitK);
   library.integer_most_split_k = number("integer_most_split_k", library.most_split_k, kMaxSplitK);
   library.sparse_most_split_k = number("sparse_most_split_k", library.most_split_k, kMaxSplitK);
-  // In the order of the enumerators.
-  library.f16_reduction_scheme = choice<kernels::ReductionScheme>(root, "f16_reduction_scheme",
-                                                                  {"compute_type", "output_type"});
-  library.fp8_accumulation =
-      choice<kernels::Fp8Accumulation>(root, "fp8_accumulation", {"fast", "promoted"});
+  library.f16_reduction_scheme =
+      choice<kernels::ReductionScheme>(root, "f16_reduction_scheme", {"compute_type", "output_type"});
+  library.fp8_accumulation = choice<kernels::Fp8Accumulation>(root, "fp8_accumulation", {"fast", "promoted"});
   return library;
 }
 
@@ -263,8 +251,7 @@ kernels::KernelLibrarySpec parse_kernel_library(std::string_view text, const std
   return read_library(io::parse_json(text, file), file);
 }
 
-kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
-                                               const std::string& asked_by) {
+kernels::KernelLibrarySpec load_kernel_library(const std::string& name, const std::string& asked_by) {
   const std::vector<std::filesystem::path> directories = config_directories("libraries");
   for (const std::filesystem::path& directory : directories) {
     if (std::ranges::binary_search(names_in(directory), name)) {
@@ -274,8 +261,7 @@ kernels::KernelLibrarySpec load_kernel_library(const std::string& name,
   }
   const std::vector<std::string> names = names_in(directories);
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  throw base::InputError(asked_by + ": unknown library " +
-                         base::unknown_name(io::printable(name), allowed));
+  throw base::InputError(asked_by + ": unknown library " + base::unknown_name(io::printable(name), allowed));
 }
 
 }  // namespace sptc::config

@@ -64,10 +64,10 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path) {
   constexpr std::uint64_t kMaxFileBytes = 1 << 20;
   nlohmann::json document = io::parse_json(io::read_text_file(path, kMaxFileBytes), path.string());
-  // What the program writes says so; else each of its keys would be an error of its own.
+  // Documents that the program writes say so; else each of its keys would be an error of its own.
   if (document.is_object() && document.contains("schema")) {
-    io::JsonPlace{path.string(), ""}.fail(fmt::format(
-        "a file of the schema {} holds no numbers of hardware", io::describe(document["schema"])));
+    io::JsonPlace{path.string(), ""}.fail(
+        fmt::format("a file of the schema {} holds no numbers of hardware", io::describe(document["schema"])));
   }
   if (document.is_object() && document.contains("name") && !is_path(name_or_path) &&
       document["name"] != path.stem().string()) {

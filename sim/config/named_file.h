@@ -17,7 +17,6 @@ bool is_path(std::string_view name_or_path);
 /// Files "*.json" in `directory`, without ".json", sorted. Empty where there is no directory.
 std::vector<std::string> names_in(const std::filesystem::path& directory);
 
-/// Those of several directories, each name once, sorted.
 std::vector<std::string> names_in(const std::vector<std::filesystem::path>& directories);
 
 /// A path as it is, a name as the file in one of `directories` that it names. Throws InputError,

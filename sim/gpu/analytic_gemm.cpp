@@ -19,22 +19,20 @@ namespace sptc::gpu {
 
 void require_selector(const kernels::GemmProblem& problem, const GpuSpec& gpu) {
   if (problem.sparse) {
-    const sparsity::Pattern pattern =
-        problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
-    gpu.require_selector(pattern,
-                         pattern.name() + " " + std::string(numerics::name(problem.dtype)));
+    const sparsity::Pattern pattern = problem.pattern.value_or(sparsity::hardware_pattern(problem.dtype));
+    gpu.require_selector(pattern, pattern.name() + " " + std::string(numerics::name(problem.dtype)));
   }
 }
 
 void require_simulated(const kernels::GemmKernel& kernel, bool values) {
   if (kernel.problem.vector_rows > 0) {
-    throw base::InputError("V:N:M weights are modelled with --fidelity analytic");
+    throw base::InputError("V:N:M weights are not simulated in SystemC: use --fidelity analytic");
   }
   const bool narrow = numerics::storage_bits(kernel.problem.dtype) < 8;
   if (values && (narrow || !kernel.problem.storage.plain())) {
     throw base::InputError(
-        "the simulated data path carries elements of 8 bits and more as they are multiplied, "
-        "without scales: use --fidelity timing or analytic");
+        "--fidelity datapath computes no operands below 8 bits, with scales or stored in another "
+        "type than they are multiplied in: use timing or analytic");
   }
 }
 
@@ -79,7 +77,6 @@ void require_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
   if (kernels::is_explored(instruction)) {
     return;  // the architecture file asks for it
   }
-  // A catalogue is long, and kernels are made of few instructions.
   struct Found {
     std::string numerics, instruction_set;
     mma::MmaInstruction instruction;
@@ -98,8 +95,8 @@ double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelT
   const kernels::DramBytes dram = kernels::dram_bytes(kernel, target.memory, target.sms);
   const kernels::MemoryTraffic traffic =
       waited_for(kernel, kernels::closed_form_traffic(kernel, dram, target.sms), target.sms);
-  return static_cast<double>(traffic.l2_and_dram.dram()) /
-         target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) / target.boost_clock_mhz;
+  return static_cast<double>(traffic.l2_and_dram.dram()) / target.memory.dram_bytes_per_cycle(target.boost_clock_mhz) /
+         target.boost_clock_mhz;
 }
 
 GemmRun faster_of(GemmRun first, GemmRun second) {
@@ -112,8 +109,7 @@ GemmRun faster_of(GemmRun first, GemmRun second) {
   return first;
 }
 
-GemmRun ClosedFormTimer::launch(const kernels::GemmProblem& problem,
-                                const kernels::KernelOverrides& overrides,
+GemmRun ClosedFormTimer::launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                                 const std::vector<kernels::GemmOperands>* /*operands*/) {
   kernels::GemmProblem at_any_clock = problem;
   at_any_clock.conditions.clock_mhz = 0;
@@ -135,8 +131,8 @@ GemmRun ClosedFormTimer::launch(const kernels::GemmProblem& problem,
   return *best;
 }
 
-std::vector<ClosedFormTimer::Form> ClosedFormTimer::forms_of(
-    const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides) const {
+std::vector<ClosedFormTimer::Form> ClosedFormTimer::forms_of(const kernels::GemmProblem& problem,
+                                                             const kernels::KernelOverrides& overrides) const {
   require_selector(problem, gpu_);
   constexpr int kFirstAndSecond = 2;
   const kernels::KernelTarget target = gpu_.kernel_target();
@@ -145,8 +141,7 @@ std::vector<ClosedFormTimer::Form> ClosedFormTimer::forms_of(
        kernels::candidate_kernels(problem, overrides, target, false, kFirstAndSecond)) {
     require_instruction(kernel.instruction, gpu_);
     const kernels::DramBytes dram = kernels::dram_bytes(kernel, gpu_.memory, gpu_.sms);
-    forms.push_back({kernel, kernels::estimate(kernel, target),
-                     kernels::closed_form_traffic(kernel, dram, gpu_.sms)});
+    forms.push_back({kernel, kernels::estimate(kernel, target), kernels::closed_form_traffic(kernel, dram, gpu_.sms)});
   }
   return forms;
 }
@@ -162,8 +157,7 @@ GemmRun ClosedFormTimer::run_of(const Form& form, double clock_mhz) const {
   result.reduction = kernels::reduction_bytes(kernel, gpu_.memory);
   result.budget = cycle_budget(kernel, waited_for(kernel, traffic, gpu_.sms), 0, clock_mhz, gpu_);
   const double in_sms = times.time_us(clock_mhz / gpu_.boost_clock_mhz) - times.outside_us();
-  // What is counted per CTA may be more than what the form has: traffic, and metadata in whole
-  // registers.
+  // Counts per CTA, of traffic and of metadata in whole registers, may exceed those of the form.
   const double in_dram = result.budget.dram - times.drained_us() * clock_mhz;
   const double cycles = std::max({in_sms * clock_mhz, in_dram, result.budget.shared_memory});
   result.cycles = std::max<std::int64_t>(1, std::llround(cycles));
@@ -173,9 +167,8 @@ GemmRun ClosedFormTimer::run_of(const Form& form, double clock_mhz) const {
   return result;
 }
 
-GemmRun analytic_gemm(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
-                      const ClockPolicy& clock) {
+GemmRun analytic_gemm(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+                      const GpuSpec& gpu, const ClockPolicy& clock) {
   return ClosedFormTimer(gpu, clock).time(problem, overrides, nullptr);
 }
 

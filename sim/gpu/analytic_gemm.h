@@ -13,9 +13,8 @@
 
 namespace sptc::gpu {
 
-/// What GemmSimulator::run returns, from closed forms (KernelEstimate) instead of events: the same
-/// choice of kernel, no SystemC, no values. Neither the kernels of a problem nor what they move
-/// depends on the clock, so that they are found once.
+/// The same choice of kernel as GemmSimulator::run, timed by closed forms (KernelEstimate): no
+/// SystemC, no values.
 class ClosedFormTimer : public Timer {
  public:
   /// `gpu` and `clock`, as it is at each launch, must outlive it.
@@ -25,14 +24,12 @@ class ClosedFormTimer : public Timer {
   GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                  const std::vector<kernels::GemmOperands>* operands) override;
 
-  /// A kernel at any clock.
   struct Form {
     kernels::GemmKernel kernel;
     kernels::KernelEstimate times;
     kernels::MemoryTraffic traffic;
   };
-  std::vector<Form> forms_of(const kernels::GemmProblem& problem,
-                             const kernels::KernelOverrides& overrides) const;
+  std::vector<Form> forms_of(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides) const;
   GemmRun run_of(const Form& form, double clock_mhz) const;
 
   const GpuSpec& gpu_;
@@ -40,10 +37,9 @@ class ClosedFormTimer : public Timer {
   std::map<std::pair<kernels::GemmProblem, kernels::KernelOverrides>, std::vector<Form>> forms_;
 };
 
-/// One launch of them.
-GemmRun analytic_gemm(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& overrides, const GpuSpec& gpu,
-                      const ClockPolicy& clock);
+/// Times one launch.
+GemmRun analytic_gemm(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
+                      const GpuSpec& gpu, const ClockPolicy& clock);
 
 /// Throws InputError where the selector of `gpu` is too narrow for the pattern of a sparse problem.
 void require_selector(const kernels::GemmProblem& problem, const GpuSpec& gpu);

@@ -7,12 +7,11 @@
 
 namespace sptc::gpu {
 
-/// Throws InputError where the modules of a GPU of `spec` take more memory than there is, or than
-/// any design may: it names the fields of the architecture that ask for most of it. Call it before
-/// they are built.
+/// Throws InputError, with the fields that ask for most, where the modules of a GPU of `spec` need
+/// more memory than there is or than any design may take. Call it before they are built.
 void require_memory_to_build(const GpuSpec& spec);
 
-/// About what they take [bytes].
+/// Bytes that they take, about.
 std::uint64_t memory_to_build(const GpuSpec& spec);
 
 }  // namespace sptc::gpu

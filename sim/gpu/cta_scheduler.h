@@ -22,11 +22,9 @@ class CtaScheduler : public base::Module {
   /// Starts a grid. Call between simulations, when the one before has ended.
   void start(const sm::KernelLaunch& kernel);
 
-  /// Launches CTAs for those whose end is known by now: what the block does in a cycle anyway, for
-  /// who has to come behind it there.
+  /// Launches CTAs for those whose end is known: what the block does in this cycle anyway.
   void launch_behind_ended();
 
-  /// CTAs that were launched and have not ended.
   std::int64_t resident() const { return resident_; }
 
  protected:

@@ -26,12 +26,11 @@ struct CycleBudget {
   double reduction = 0;  ///< behind all those: the second kernel of split-K sums the slices
 };
 
-CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::MemoryTraffic& traffic,
-                         std::int64_t cycles, double clock_mhz, const GpuSpec& gpu);
+CycleBudget cycle_budget(const kernels::GemmKernel& kernel, const kernels::MemoryTraffic& traffic, std::int64_t cycles,
+                         double clock_mhz, const GpuSpec& gpu);
 
-/// Of `traffic` what a launch on `sms` SMs waits for at the least: the L2 may keep partial sums
-/// until they are read.
-kernels::MemoryTraffic waited_for(const kernels::GemmKernel& kernel, kernels::MemoryTraffic traffic,
-                                  std::int64_t sms);
+/// The part of `traffic` that a launch on `sms` SMs waits for at the least: the L2 may keep partial
+/// sums until they are read.
+kernels::MemoryTraffic waited_for(const kernels::GemmKernel& kernel, kernels::MemoryTraffic traffic, std::int64_t sms);
 
 }  // namespace sptc::gpu

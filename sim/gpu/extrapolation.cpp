@@ -59,8 +59,7 @@ struct Stretch {
 
 /// What costs no less is simulated whole.
 Stretch stretch_of(std::int64_t length, std::int64_t warm_up, std::int64_t period) {
-  const std::int64_t simulated =
-      warm_up + std::max<std::int64_t>(0, length - warm_up) % period + period;
+  const std::int64_t simulated = warm_up + std::max<std::int64_t>(0, length - warm_up) % period + period;
   if (length <= simulated) {
     return {length, 0};
   }
@@ -124,8 +123,8 @@ double tiles_in(const Window& window, const CtaTimes& cta, Counted counted) {
 
 /// Cycles that the SM of `ctas` takes for a k-tile of any of them within `windows`; nothing where
 /// it uses none there.
-std::optional<double> cycles_per_tile(std::span<const Window> windows,
-                                      std::span<const CtaTimes> ctas, Counted counted) {
+std::optional<double> cycles_per_tile(std::span<const Window> windows, std::span<const CtaTimes> ctas,
+                                      Counted counted) {
   double cycles = 0, tiles = 0;
   for (const Window& window : windows) {
     double of_window = 0;
@@ -146,7 +145,7 @@ struct LeftOut {
   std::int64_t begin(const CtaTimes* cta) const { return cta->tiles.at(first); }
   std::int64_t end(const CtaTimes* cta) const { return cta->tiles.at(first + window); }
 
-  /// Of CTAs that share their SM: what their mean takes.
+  /// What the mean of CTAs that share their SM takes.
   double side_by_side(std::span<const CtaTimes* const> ctas) const {
     Mean mean;
     for (const CtaTimes* const cta : ctas) {
@@ -156,44 +155,40 @@ struct LeftOut {
   }
   /// The same where the turn of some may come when others are through: those come on top.
   double in_turns(std::vector<const CtaTimes*> ctas) const {
-    std::sort(ctas.begin(), ctas.end(), [&](const CtaTimes* left, const CtaTimes* right) {
-      return begin(left) < begin(right);
-    });
+    std::sort(ctas.begin(), ctas.end(),
+              [&](const CtaTimes* left, const CtaTimes* right) { return begin(left) < begin(right); });
     double sum = 0;
     for (auto cta = ctas.begin(); cta != ctas.end();) {
-      const auto others = std::find_if(cta, ctas.end(), [&](const CtaTimes* other) {
-        return begin(other) > (*cta)->tiles.back();
-      });
+      const auto others =
+          std::find_if(cta, ctas.end(), [&](const CtaTimes* other) { return begin(other) > (*cta)->tiles.back(); });
       sum += side_by_side({cta, others});
       cta = others;
     }
     return sum;
   }
 
-  /// Of `ctas` together, on an SM that takes so many cycles for a k-tile of any CTA.
+  /// What `ctas` take together on an SM with so many cycles for a k-tile of any CTA.
   double one_by_one(std::span<const CtaTimes* const> ctas, double cycles_per_tile) const {
     return cycles_per_tile * static_cast<double>(tiles) * static_cast<double>(ctas.size());
   }
 
-  /// From when the first of `ctas` is at its tile `first` until the last one is through its
-  /// `window`. Nothing where no other of the CTAs of the SM, `all`, uses a k-tile meanwhile.
-  std::optional<Window> shared_window(std::span<const CtaTimes* const> ctas,
-                                      std::span<const CtaTimes> all) const {
+  /// The cycles in which the first of `ctas` is at its tile `first` until the last one is through
+  /// its `window`. Nothing where no other of the CTAs of the SM, `all`, uses a k-tile meanwhile.
+  std::optional<Window> shared_window(std::span<const CtaTimes* const> ctas, std::span<const CtaTimes> all) const {
     Window span{begin(ctas.front()), end(ctas.front())};
     for (const CtaTimes* const cta : ctas) {
       span.widen(begin(cta), end(cta));
     }
     const bool shared = std::any_of(all.begin(), all.end(), [&](const CtaTimes& cta) {
-      return std::find(ctas.begin(), ctas.end(), &cta) == ctas.end() &&
-             tiles_in(span, cta, Counted::kWhole) > 0;
+      return std::find(ctas.begin(), ctas.end(), &cta) == ctas.end() && tiles_in(span, cta, Counted::kWhole) > 0;
     });
     return shared ? std::optional(span) : std::nullopt;
   }
 
   /// Where, during the main loops of `ctas` from their tile `first` on, as many of `all` CTAs of
   /// the SM are in theirs as it has room for.
-  std::vector<Window> full_house(std::span<const CtaTimes* const> ctas,
-                                 std::span<const CtaTimes> all, std::int64_t resident) const {
+  std::vector<Window> full_house(std::span<const CtaTimes* const> ctas, std::span<const CtaTimes> all,
+                                 std::int64_t resident) const {
     Window span{begin(ctas.front()), ctas.front()->tiles.back()};
     for (const CtaTimes* const cta : ctas) {
       span.widen(begin(cta), cta->tiles.back());
@@ -220,8 +215,7 @@ struct LeftOut {
 
 class Extrapolation {
  public:
-  Extrapolation(const GridExtent& extent,
-                const std::function<GridTimes(const ShortGrid&)>& simulate)
+  Extrapolation(const GridExtent& extent, const std::function<GridTimes(const ShortGrid&)>& simulate)
       : extent_(extent),
         simulate_(simulate),
         cta_period_(cta_period_of(extent)),
@@ -231,8 +225,8 @@ class Extrapolation {
         several_periods_(ctas_.simulated > 2 * cta_period_) {}
 
   ExtrapolatedCycles cycles() const {
-    const std::int64_t window = base::round_up(
-        several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
+    const std::int64_t window =
+        base::round_up(several_periods_ ? kTilesSeenOfSeveralPeriods : kTilesSeen, extent_.tile_period);
     const std::int64_t least = warm_up_tiles() + window + extent_.stages;
     const std::int64_t first =
         warm_up_tiles() + std::max<std::int64_t>(0, extent_.k_tiles - least) % extent_.tile_period;
@@ -244,8 +238,8 @@ class Extrapolation {
                 std::max(0.0, end_of(grid, warm_up_ + cta_period_) - end_of(grid, warm_up_));
     }
     if (depth < extent_.k_tiles) {
-      cycles += of_every_period(grid, {extent_.k_tiles - depth, static_cast<std::size_t>(first),
-                                       static_cast<std::size_t>(window)});
+      cycles += of_every_period(
+          grid, {extent_.k_tiles - depth, static_cast<std::size_t>(first), static_cast<std::size_t>(window)});
     }
     const bool whole = ctas_.repeats == 0 && depth == extent_.k_tiles;
     return {std::llround(cycles), !whole, grid.cycles};
@@ -253,16 +247,12 @@ class Extrapolation {
 
  private:
   std::int64_t warm_up_tiles() const {
-    return extent_.stays          ? kWarmUpTilesBehindStores
-           : extent_.resident > 1 ? kWarmUpTilesOfSeveral
-                                  : kWarmUpTiles;
+    return extent_.stays ? kWarmUpTilesBehindStores : extent_.resident > 1 ? kWarmUpTilesOfSeveral : kWarmUpTiles;
   }
 
-  /// Little is gained where what is left out is less than half of what is not, and results that are
-  /// stored after fewer k-tiles than in the whole grid are more in the way.
-  std::int64_t depth_of(std::int64_t least) const {
-    return 2 * extent_.k_tiles <= 3 * least ? extent_.k_tiles : least;
-  }
+  /// Fewest k-tiles of a shortened CTA. Leaving out less than half of it gains little, and results
+  /// that are stored after fewer k-tiles are more in the way.
+  std::int64_t depth_of(std::int64_t least) const { return 2 * extent_.k_tiles <= 3 * least ? extent_.k_tiles : least; }
 
   /// CTAs of an SM in its period `period`, those that copy at least `bytes`. Where all SMs are
   /// there, one may get more CTAs than its share.
@@ -283,30 +273,26 @@ class Extrapolation {
   /// Cycles for what `of_sm`, CTAs of period `period`, leave out on an SM that has `all`. Each
   /// period has CTAs of others beside its own, so where those are seen as well it is what the SM
   /// takes for a k-tile of any.
-  double of_sm_in_period(const LeftOut& left_out, std::int64_t period,
-                         std::vector<const CtaTimes*> of_sm,
+  double of_sm_in_period(const LeftOut& left_out, std::int64_t period, std::vector<const CtaTimes*> of_sm,
                          const std::vector<CtaTimes>& all) const {
     if (!several_periods_) {
       const std::vector<const CtaTimes*> with_edge = of_period(all, period, 0);
       const std::optional<Window> shared = left_out.shared_window(with_edge, all);
-      // It begins and ends with the use of a k-tile.
-      const auto cycles =
-          shared ? cycles_per_tile({&*shared, 1}, all, Counted::kWhole) : std::nullopt;
+      const auto cycles = shared ? cycles_per_tile({&*shared, 1}, all, Counted::kWhole) : std::nullopt;
       return cycles ? left_out.one_by_one(with_edge, *cycles) : left_out.in_turns(std::move(of_sm));
     }
-    // As nearly always in the whole grid, the SM is full; of its CTAs one may get on faster than
+    // The SM is full, as nearly always in the whole grid; of its CTAs one may get on faster than
     // the other. A single one at a time shows by itself what it takes.
-    const auto cycles = extent_.resident > 1
-                            ? cycles_per_tile(left_out.full_house(of_sm, all, extent_.resident),
-                                              all, Counted::kWithParts)
-                            : std::nullopt;
+    const auto cycles = extent_.resident > 1 ? cycles_per_tile(left_out.full_house(of_sm, all, extent_.resident), all,
+                                                               Counted::kWithParts)
+                                             : std::nullopt;
     return cycles ? left_out.one_by_one(of_sm, *cycles) : left_out.side_by_side(of_sm);
   }
 
   /// What the SMs leave out in a period: the mean. Where there are only one or two, the SMs
   /// count that have most CTAs of at least `bytes` in it.
-  std::optional<double> of_one_period(const GridTimes& grid, const LeftOut& left_out,
-                                      std::int64_t period, std::int64_t bytes) const {
+  std::optional<double> of_one_period(const GridTimes& grid, const LeftOut& left_out, std::int64_t period,
+                                      std::int64_t bytes) const {
     std::size_t most = 1;
     Mean mean;
     for (const std::vector<CtaTimes>& ctas : grid.ctas) {
@@ -338,8 +324,7 @@ class Extrapolation {
     }
     double sum = std::accumulate(cycles.begin(), cycles.end(), 0.0);
     if (ctas_.repeats > 0) {  // those are like the one behind the warm-up
-      sum += static_cast<double>(ctas_.repeats) *
-             cycles.at(static_cast<std::size_t>(warm_up_ / cta_period_));
+      sum += static_cast<double>(ctas_.repeats) * cycles.at(static_cast<std::size_t>(warm_up_ / cta_period_));
     }
     return sum;
   }

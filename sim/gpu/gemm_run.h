@@ -32,18 +32,16 @@ struct LaunchFigures {
   kernels::MemoryTraffic traffic;
   kernels::ReductionBytes reduction;
   CycleBudget budget;
-  /// Of all SMs during the launch; absent where cycles were not simulated but carried on.
+  /// Counts of all SMs during the launch; absent where cycles were not simulated but carried on.
   std::optional<tensor_core::Activity> activity;
-  /// Of the cycles of all tensor cores during the launch; absent in closed form.
+  /// Shares of the cycles of all tensor cores during the launch; absent in closed form.
   std::optional<StallShares> stalls;
 
   double time_us() const { return static_cast<double>(cycles) / clock_mhz + launch_us; }
 };
 
-/// The same with them.
 struct GemmRun : LaunchFigures {
-  std::vector<base::Matrix<numerics::Word>>
-      d;  ///< per batch [m, n], accumulator words; empty without operands
+  std::vector<base::Matrix<numerics::Word>> d;  ///< per batch [m, n], accumulator words; empty without operands
 };
 
 /// The faster one of the two, with the other one as its runner-up if that is faster than the one

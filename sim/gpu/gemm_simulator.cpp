@@ -8,7 +8,6 @@
 #include "sim/gpu/extrapolation.h"
 #include "sim/gpu/gpu.h"
 #include "sim/gpu/observer.h"
-#include "sim/gpu/tile_times.h"
 #include "sim/hardware/tensor_core/issue_interval.h"
 #include "sim/kernels/gemm_operands.h"
 #include "sim/kernels/gemm_traffic.h"
@@ -26,8 +25,32 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 
 namespace sptc::gpu {
+namespace {
+
+/// Notes when the last warp of each CTA had each of its k-tiles.
+class TileTimes final : public sm::TileObserver {
+ public:
+  void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) override {
+    std::vector<std::int64_t>& cycles = cycles_[cta];
+    const auto index = static_cast<std::size_t>(tile);
+    if (cycles.size() <= index) {
+      cycles.resize(index + 1);
+    }
+    cycles[index] = std::max(cycles[index], cycle);
+  }
+
+  /// Cycles of CTA `cta`, which is forgotten.
+  std::vector<std::int64_t> take(std::int64_t cta) { return std::move(cycles_[cta]); }
+
+ private:
+  std::unordered_map<std::int64_t, std::vector<std::int64_t>> cycles_;
+};
+
+}  // namespace
 
 class GemmSimulator::Impl {
  public:
@@ -67,9 +90,8 @@ class GemmSimulator::Impl {
     constexpr int kSimulated = 3;
     const bool one = operands != nullptr || !options_.observers.empty();
     std::optional<GemmRun> best;
-    for (const kernels::GemmKernel& kernel :
-         kernels::candidate_kernels(problem, overrides, spec_.kernel_target(), operands != nullptr,
-                                    one ? 1 : kSimulated)) {
+    for (const kernels::GemmKernel& kernel : kernels::candidate_kernels(problem, overrides, spec_.kernel_target(),
+                                                                        operands != nullptr, one ? 1 : kSimulated)) {
       GemmRun run = run_kernel(kernel, operands);
       best = best ? faster_of(std::move(*best), std::move(run)) : std::move(run);
     }
@@ -77,8 +99,7 @@ class GemmSimulator::Impl {
   }
 
  private:
-  GemmRun run_kernel(const kernels::GemmKernel& kernel,
-                     const std::vector<kernels::GemmOperands>* operands) {
+  GemmRun run_kernel(const kernels::GemmKernel& kernel, const std::vector<kernels::GemmOperands>* operands) {
     const kernels::GemmProblem& problem = kernel.problem;
     const kernels::KernelTarget target = spec_.kernel_target();
     require_instruction(kernel.instruction, spec_);
@@ -128,8 +149,7 @@ class GemmSimulator::Impl {
     std::int64_t resident;  ///< CTAs that the GPU holds
 
     /// `memory` and `map`: where values travel.
-    sm::KernelLaunch of(const isa::WarpProgram& program, std::int64_t ctas,
-                        sm::CtaMemory* memory = nullptr,
+    sm::KernelLaunch of(const isa::WarpProgram& program, std::int64_t ctas, sm::CtaMemory* memory = nullptr,
                         const mma::RegisterMap* map = nullptr) const {
       sm::KernelLaunch launch{&program, &context, map,      kernel.warps(), kernel.ctas_per_sm,
                               ctas,     memory,   &traffic, nullptr,        kernel.carve_out};
@@ -147,11 +167,9 @@ class GemmSimulator::Impl {
   std::int64_t least_cycles(const kernels::GemmKernel& kernel, const GemmRun& run) const {
     const CycleBudget bounds =
         cycle_budget(kernel, waited_for(kernel, run.traffic, spec_.sms), 0, run.clock_mhz, spec_);
-    // What the L1 has the L2 is not asked for.
     const double from_l2 = kernel.staged_in_registers() ? 0 : std::max(bounds.l2, bounds.sm_port);
     const double in_dram = bounds.dram - run.clock_scaling.form.drained_us() * run.clock_mhz;
-    return static_cast<std::int64_t>(
-        std::ceil(std::max({in_dram, bounds.tensor, bounds.shared_memory, from_l2})));
+    return static_cast<std::int64_t>(std::ceil(std::max({in_dram, bounds.tensor, bounds.shared_memory, from_l2})));
   }
 
   StallShares stalls_of(const GemmRun& run) const {
@@ -159,7 +177,7 @@ class GemmSimulator::Impl {
     if (!run.simulated.extrapolated) {
       return shares;
     }
-    // How long the tensor cores multiply follows from the work.
+    // The work says how long the tensor cores multiply.
     const auto multiplied = static_cast<double>(counted_.stalls[sm::StallReason::kMma]);
     const double work = static_cast<double>(run.issued_macs) / static_cast<double>(counted_.macs);
     const double all = static_cast<double>(run.cycles) * spec_.sms * spec_.sm.sub_partitions;
@@ -175,8 +193,7 @@ class GemmSimulator::Impl {
   /// What is counted per CTA and cannot have been work of the launch: loads that the L1 answered,
   /// partial sums that the L2 keeps until they are read, waits for ports that others hide.
   static void keep_within_launch(CycleBudget& budget) {
-    budget.operand_fetch =
-        std::min(budget.operand_fetch, std::max(0.0, budget.cycles - budget.tensor));
+    budget.operand_fetch = std::min(budget.operand_fetch, std::max(0.0, budget.cycles - budget.tensor));
     for (double* busy : {&budget.sm_port, &budget.l2, &budget.dram}) {
       *busy = std::min(*busy, budget.cycles);
     }
@@ -193,9 +210,8 @@ class GemmSimulator::Impl {
     return {instruction, spec_.step_rules(instruction)};
   }
 
-  /// Counted where the memory system was there for the whole launch.
-  kernels::MemoryTraffic traffic_of(const kernels::GemmKernel& kernel,
-                                    const kernels::GridReuse& reuse,
+  /// Traffic as counted, where the memory system was there for the whole launch.
+  kernels::MemoryTraffic traffic_of(const kernels::GemmKernel& kernel, const kernels::GridReuse& reuse,
                                     const kernels::SimulatedCycles& simulated) const {
     kernels::MemoryTraffic traffic = kernels::closed_form_traffic(kernel, reuse.dram(), spec_.sms);
     if (!simulated.extrapolated && !options_.bind_memory) {
@@ -204,27 +220,22 @@ class GemmSimulator::Impl {
     return traffic;
   }
 
-  /// Throws InputError where somebody observes stages that the model lacks.
   void require_stages(const mma::MmaInstruction& instruction) const {
     if (!options_.observers.empty() && instruction.is_asynchronous()) {
-      throw base::InputError(
-          fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
-                      options_.observers.front()->name(), mma::name(instruction.family)));
+      throw base::InputError(fmt::format("no {} of {}: only its time is simulated; --fidelity datapath runs mma.sync",
+                                         options_.observers.front()->name(), mma::name(instruction.family)));
     }
   }
 
-  /// What launches before have left, which were like this one.
+  /// What launches like this one have left in the L2.
   memory::L2Contents contents_of(const GridSetup& setup, double l2_share) const {
-    const kernels::ResidentOperands resident =
-        kernels::resident_operands(setup.kernel, spec_.memory);
+    const kernels::ResidentOperands resident = kernels::resident_operands(setup.kernel, spec_.memory);
     const memory::MemorySpec& memory = spec_.memory;
     // An L2 that DRAM does not empty from launch to launch is as full of D as it may be.
-    const double stored =
-        (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
-    const double left = setup.form.fills_l2_with_d() ? memory.dirty_bytes()
-                                                     : std::min(stored, memory.dirty_bytes());
-    const double drained = setup.form.gap_us * spec_.boost_clock_mhz *
-                           memory.dram_bytes_per_cycle(spec_.boost_clock_mhz);
+    const double stored = (1 - resident.d) * static_cast<double>(kernels::stored_bytes(setup.kernel));
+    const double left = setup.form.fills_l2_with_d() ? memory.dirty_bytes() : std::min(stored, memory.dirty_bytes());
+    const double drained =
+        setup.form.gap_us * spec_.boost_clock_mhz * memory.dram_bytes_per_cycle(spec_.boost_clock_mhz);
     return {resident.a, resident.b, resident.d, std::max(0.0, left - drained), l2_share};
   }
 
@@ -236,8 +247,7 @@ class GemmSimulator::Impl {
     sm::KernelLaunch short_launch = setup.of(program, tiles);
     short_launch.observer = observer;
     // Grids that are carried on have an observer, or are stream-K and cut K themselves.
-    const bool unlike = observer == nullptr && setup.kernel.split_k > 1 &&
-                        setup.kernel.all_k_tiles() % k_tiles != 0;
+    const bool unlike = observer == nullptr && setup.kernel.split_k > 1 && setup.kernel.all_k_tiles() % k_tiles != 0;
     if (!setup.scheduled() && !unlike) {
       return run_counted(short_launch, l2);
     }
@@ -251,14 +261,12 @@ class GemmSimulator::Impl {
     return run_counted(short_launch, l2);
   }
 
-  /// Of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of them
-  /// `k_tiles` deep.
-  static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles,
-                            std::int64_t ctas, const kernels::GemmTraffic& traffic,
-                            TileTimes& tile_times) {
+  /// Times of a grid whose CTA i has the output tiles i, i + `ctas` and so on, of `tiles`, each of
+  /// them `k_tiles` deep.
+  static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles, std::int64_t ctas,
+                            const kernels::GemmTraffic& traffic, TileTimes& tile_times) {
     GridTimes times{run.cycles, {}};
-    const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses,
-                         std::vector<CtaTimes>& of_sm) {
+    const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses, std::vector<CtaTimes>& of_sm) {
       auto at = uses.begin();
       for (std::int64_t tile = cta; tile < tiles; tile += ctas, at += k_tiles) {
         base::ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
@@ -281,8 +289,7 @@ class GemmSimulator::Impl {
     return times;
   }
 
-  void run_with_values(const GridSetup& setup, const std::vector<kernels::GemmOperands>& operands,
-                       GemmRun& result) {
+  void run_with_values(const GridSetup& setup, const std::vector<kernels::GemmOperands>& operands, GemmRun& result) {
     const kernels::GemmKernel& kernel = setup.kernel;
     setup.context.require_values();
     const mma::RegisterMap map(kernel.instruction);
@@ -294,8 +301,7 @@ class GemmSimulator::Impl {
     result.d = memory.take_results();
   }
 
-  void run_without_values(const GridSetup& setup, const kernels::GridReuse& reuse,
-                          GemmRun& result) {
+  void run_without_values(const GridSetup& setup, const kernels::GridReuse& reuse, GemmRun& result) {
     const kernels::GemmKernel& kernel = setup.kernel;
     // How the stretches of CTAs that share tiles meet those is another one in each shorter grid.
     if (!options_.extrapolate || setup.shares_tiles()) {
@@ -315,20 +321,18 @@ class GemmSimulator::Impl {
     return kernel.stages > 2 ? 2 * (kernel.stages - 1) : 4;
   }
 
-  /// From grids that may be shorter than the whole one.
+  /// Cycles from grids that may be shorter than the whole one.
   ExtrapolatedCycles run_shortened(const GridSetup& setup, const kernels::GridReuse& reuse) {
     const kernels::GemmKernel& kernel = setup.kernel;
     const auto simulate = [&](const ShortGrid& grid) {
       const std::int64_t rounds_left_out = base::ceil_div(kernel.ctas(), spec_.sms) - grid.ctas;
       // The last round need not fill all SMs, and those without a CTA leave the memory to the
       // others.
-      const std::int64_t total = grid.ends_as_the_whole
-                                     ? kernel.ctas() - rounds_left_out * spec_.sms
-                                     : std::min(grid.ctas * spec_.sms, kernel.ctas());
+      const std::int64_t total = grid.ends_as_the_whole ? kernel.ctas() - rounds_left_out * spec_.sms
+                                                        : std::min(grid.ctas * spec_.sms, kernel.ctas());
       TileTimes tile_times;
       const double part = static_cast<double>(grid.k_tiles) / static_cast<double>(kernel.k_tiles());
-      const GridRun run =
-          run_tiles(setup, total, grid.k_tiles, &tile_times, reuse.l2_share_of(part));
+      const GridRun run = run_tiles(setup, total, grid.k_tiles, &tile_times, reuse.l2_share_of(part));
       const std::int64_t ctas = setup.scheduled() ? setup.resident : total;
       return times_of(run, total, grid.k_tiles, ctas, setup.traffic, tile_times);
     };
@@ -347,7 +351,7 @@ class GemmSimulator::Impl {
   Options options_;
   base::Clock clock_;
   Gpu gpu_;
-  /// Of the latest grid.
+  /// Counts of the latest grid.
   struct Counted {
     sm::StallCycles stalls;
     std::int64_t macs = 0;
@@ -363,8 +367,7 @@ void GemmSimulator::set_clock(const ClockPolicy& clock) {
   impl_->set_clock(clock);
 }
 
-GemmRun GemmSimulator::run(const kernels::GemmProblem& problem,
-                           const kernels::KernelOverrides& overrides,
+GemmRun GemmSimulator::run(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                            const std::vector<kernels::GemmOperands>* operands) {
   return impl_->run(problem, overrides, operands);
 }

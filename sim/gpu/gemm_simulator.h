@@ -45,7 +45,7 @@ class GemmSimulator {
   GemmSimulator(const GpuSpec& spec, const Options& options);
   ~GemmSimulator();
 
-  /// Of the launches from here on.
+  /// Holds for the launches that follow.
   void set_clock(const ClockPolicy& clock);
 
   /// Simulates one launch. With `operands` (one per batch entry) their bits travel through the

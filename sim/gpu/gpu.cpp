@@ -17,12 +17,8 @@ Gpu::Links::Links(int index, const base::Clock& clock)
     : launch(("launch" + std::to_string(index)).c_str(), clock, 1),
       done(("done" + std::to_string(index)).c_str(), clock, 1) {}
 
-Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec,
-         Memory memory)
-    : sc_core::sc_module(name),
-      clock_(clock),
-      scheduler_("cta_scheduler", clock, spec.sms),
-      clock_mhz_(clock.mhz()) {
+Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const GpuSpec& spec, Memory memory)
+    : sc_core::sc_module(name), clock_(clock), scheduler_("cta_scheduler", clock, spec.sms), clock_mhz_(clock.mhz()) {
   require_memory_to_build(spec);
   for (int i = 0; i < spec.sms; ++i) {
     sms_.push_back(std::make_unique<sm::Sm>(("sm" + std::to_string(i)).c_str(), clock, spec.sm));
@@ -54,7 +50,6 @@ void Gpu::observe_memory(const memory::MemoryPorts::Observer& observer) {
   }
 }
 
-/// The last that was built goes first: SystemC looks for what ends in lists, the latest in front.
 Gpu::~Gpu() {
   l2_.reset();
   memory_.reset();
@@ -83,9 +78,8 @@ void Gpu::simulate() {
 }
 
 bool Gpu::busy() const {
-  return scheduler_.resident() > 0 || std::any_of(sms_.begin(), sms_.end(), [](const auto& sm) {
-           return sm->async_copy.under_way() > 0;
-         });
+  return scheduler_.resident() > 0 ||
+         std::any_of(sms_.begin(), sms_.end(), [](const auto& sm) { return sm->async_copy.under_way() > 0; });
 }
 
 std::int64_t Gpu::progress() const {
@@ -154,21 +148,19 @@ tensor_core::Activity Gpu::activity() const {
 }
 
 void Gpu::report_stuck() const {
-  std::string text = "the simulation is stuck with " + std::to_string(scheduler_.resident()) +
-                     " CTAs under way; resident warps:";
+  std::string text =
+      "the simulation is stuck with " + std::to_string(scheduler_.resident()) + " CTAs under way; resident warps:";
   for (const auto& sm : sms_) {
     for (const auto& partition : sm->sub_partitions) {
       if (partition->resident_warps() > 0) {
-        text += std::string(" ") + partition->name() + "=" +
-                std::to_string(partition->resident_warps());
+        text += std::string(" ") + partition->name() + "=" + std::to_string(partition->resident_warps());
       }
     }
   }
   text += "; transactions without an answer:";
   for (const auto& sm : sms_) {
     if (sm->async_copy.under_way() > 0) {
-      text += std::string(" ") + sm->async_copy.name() + "=" +
-              std::to_string(sm->async_copy.under_way());
+      text += std::string(" ") + sm->async_copy.name() + "=" + std::to_string(sm->async_copy.under_way());
     }
   }
   throw base::InternalError(text);

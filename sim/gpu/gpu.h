@@ -47,18 +47,17 @@ class Gpu : public sc_core::sc_module {
   /// gets stuck, with what is resident.
   GridRun run(const sm::KernelLaunch& launched, const memory::L2Contents& l2 = {});
 
-  /// Of all SMs, since the start of the simulation.
   tensor_core::Activity activity() const;
 
-  /// Of the latest grid, by a memory of its own.
+  /// Bytes of the latest grid, moved by a memory of its own.
   memory::MemoryBytes memory_counters() const;
 
-  /// As MemoryPorts::observe; nobody is told where the memory is outside.
+  /// Passes on to MemoryPorts::observe; nobody is told where the memory is outside.
   void observe_memory(const memory::MemoryPorts::Observer& observer);
 
   const base::Clock& clock() const { return clock_; }
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
-  /// Before a DRAM outside.
+  /// The L2 of kDramOutside.
   memory::L2BeforeDram& l2() { return *l2_; }
 
  private:

@@ -12,16 +12,16 @@
 namespace sptc::gpu {
 
 mma::StepRules GpuSpec::step_rules(const mma::MmaInstruction& instruction) const {
-  return mma::with_accumulator(mma::step_rules(numerics, instruction),
-                               sm.tensor_core.accumulator_design(), instruction);
+  return mma::with_accumulator(mma::step_rules(numerics, instruction), sm.tensor_core.accumulator_design(),
+                               instruction);
 }
 
 void GpuSpec::require_selector(const sparsity::Pattern& pattern, const std::string& what) const {
   const int inputs = sm.tensor_core.selector_inputs;
   if (pattern.candidates() > inputs) {
-    throw base::InputError("'" + name + "' cannot run " + what + ": its selector has " +
-                           std::to_string(inputs) + (inputs == 1 ? " input" : " inputs") +
-                           " and the pattern needs " + std::to_string(pattern.candidates()));
+    throw base::InputError("'" + name + "' cannot run " + what + ": its selector has " + std::to_string(inputs) +
+                           (inputs == 1 ? " input" : " inputs") + " and the pattern needs " +
+                           std::to_string(pattern.candidates()));
   }
 }
 

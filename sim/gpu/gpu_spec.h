@@ -20,15 +20,15 @@ struct Pattern;
 
 namespace sptc::gpu {
 
-/// KernelTarget::counted_dram_us: of the traffic in closed form.
+/// KernelTarget::counted_dram_us of the traffic in closed form.
 double counted_dram_us(const kernels::GemmKernel& kernel, const kernels::KernelTarget& target);
 
 /// A whole GPU as an architecture file describes it.
 struct GpuSpec {
   std::string name;
   std::string numerics;  ///< row set of models/mma/step_rules: "ampere"
-  /// Whose matrix instructions it has (models/mma/catalogue); the numerics of the architecture
-  /// file, whatever arithmetic a run asks for.
+  /// The set whose matrix instructions it has (models/mma/catalogue): the numerics of the
+  /// architecture file, whatever arithmetic a run asks for.
   std::string instruction_set;
   int sms = 0;
   double boost_clock_mhz = 0;
@@ -50,8 +50,7 @@ struct GpuSpec {
   bool operator==(const GpuSpec&) const = default;
 
   kernels::KernelTarget kernel_target() const {
-    return {sm,       memory,         kernels, launch, sms, boost_clock_mhz, instruction_set,
-            numerics, counted_dram_us};
+    return {sm, memory, kernels, launch, sms, boost_clock_mhz, instruction_set, numerics, counted_dram_us};
   }
 };
 

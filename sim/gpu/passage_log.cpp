@@ -16,9 +16,7 @@ void PassageLog::attach(Gpu& gpu) {
   }
   observe_copies(gpu.clock(), sm);
   moved_ = {};
-  gpu.observe_memory([this](std::int64_t now, const memory::MemoryActivity& activity) {
-    add_memory(now, activity);
-  });
+  gpu.observe_memory([this](std::int64_t now, const memory::MemoryActivity& activity) { add_memory(now, activity); });
 }
 
 void PassageLog::observe_core(int number, const base::Clock& clock, sm::SubPartition& partition) {
@@ -31,13 +29,8 @@ void PassageLog::observe_core(int number, const base::Clock& clock, sm::SubParti
       kernels_.push_back({instruction, clock.now()});
     }
     under_way_[{number, token.id}] = instructions_.size();
-    instructions_.push_back({number,
-                             token.warp_slot,
-                             token.instruction->d.base,
-                             kernels_.size() - 1,
-                             clock.now(),
-                             -1,
-                             {}});
+    instructions_.push_back(
+        {number, token.warp_slot, token.instruction->d.base, kernels_.size() - 1, clock.now(), -1, {}});
   });
   tensor_core::TensorCore& core = partition.tensor_core;
   core.observe([this, number](std::uint64_t id, const tensor_core::StageWork& work) {
@@ -46,34 +39,29 @@ void PassageLog::observe_core(int number, const base::Clock& clock, sm::SubParti
     }
   });
   const int to_result = core.spec().round_latency_cycles + core.spec().write_back_latency_cycles;
-  partition.mma_done.add_tap(
-      [this, number, &clock, to_result](const tensor_core::MmaDoneToken& token) {
-        if (const auto at = under_way_.find({number, token.issue.id}); at != under_way_.end()) {
-          instructions_[at->second].done = clock.now() + to_result;
-          under_way_.erase(at);
-        }
-      });
+  partition.mma_done.add_tap([this, number, &clock, to_result](const tensor_core::MmaDoneToken& token) {
+    if (const auto at = under_way_.find({number, token.issue.id}); at != under_way_.end()) {
+      instructions_[at->second].done = clock.now() + to_result;
+      under_way_.erase(at);
+    }
+  });
 }
 
 void PassageLog::observe_stalls(int number, sm::SubPartition& partition) {
-  partition.stalls.observe(
-      [this, number](std::int64_t begin, std::int64_t end, sm::StallReason reason) {
-        add_stall({number, -1, begin, end, sm::name_of(reason).words});
-      });
-  partition.observe_warps(
-      [this, number](int slot, std::int64_t begin, std::int64_t end, sm::StallReason reason) {
-        add_stall({number, slot, begin, end, sm::name_of(reason).words});
-      });
+  partition.stalls.observe([this, number](std::int64_t begin, std::int64_t end, sm::StallReason reason) {
+    add_stall({number, -1, begin, end, sm::name_of(reason).words});
+  });
+  partition.observe_warps([this, number](int slot, std::int64_t begin, std::int64_t end, sm::StallReason reason) {
+    add_stall({number, slot, begin, end, sm::name_of(reason).words});
+  });
 }
 
 void PassageLog::observe_copies(const base::Clock& clock, sm::Sm& sm) {
   sm.tap_copies(
       [this, &clock](int partition, const sm::CopyRequest& request) {
-        constexpr std::array<std::string_view, isa::kOperandCount> kOperands{"A", "B", "metadata",
-                                                                             "partial sums"};
+        constexpr std::array<std::string_view, isa::kOperandCount> kOperands{"A", "B", "metadata", "partial sums"};
         const isa::WarpInstruction& instruction = *request.instruction;
-        if ((instruction.opcode != isa::Opcode::kCopy &&
-             instruction.opcode != isa::Opcode::kLoadGlobal) ||
+        if ((instruction.opcode != isa::Opcode::kCopy && instruction.opcode != isa::Opcode::kLoadGlobal) ||
             !window_.has(clock.now())) {
           return;
         }

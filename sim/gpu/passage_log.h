@@ -78,7 +78,7 @@ class PassageLog : public Observer {
   std::string_view name() const override { return "timeline"; }
 
   const std::vector<LoggedMma>& instructions() const { return instructions_; }
-  /// In the order in which they ran, such as the dense one and the sparse one of a GEMM.
+  /// Kernels in the order in which they ran, such as the dense one and the sparse one of a GEMM.
   const std::vector<LoggedKernel>& kernels() const { return kernels_; }
   const std::vector<LoggedStall>& stalls() const { return stalls_; }
   const std::vector<LoggedCopy>& copies() const { return copies_; }
@@ -88,7 +88,7 @@ class PassageLog : public Observer {
  private:
   void observe_core(int number, const base::Clock& clock, sm::SubPartition& partition);
   void observe_stalls(int number, sm::SubPartition& partition);
-  /// Of k-tiles: their copies, and loads to registers that take their place.
+  /// Logs copies of k-tiles, and loads to registers that take their place.
   void observe_copies(const base::Clock& clock, sm::Sm& sm);
   void add_stall(const LoggedStall& stall);
   void add_memory(std::int64_t now, const memory::MemoryActivity& activity);
@@ -105,7 +105,7 @@ class PassageLog : public Observer {
   std::map<std::pair<int, std::uint64_t>, std::size_t> under_way_;  ///< of a partition and id
   /// Places in copies_ of what is under way, by partition, warp slot and group.
   std::map<std::tuple<int, int, int>, std::deque<std::size_t>> copying_;
-  memory::MemoryBytes moved_;  ///< by the latest transaction of the grid
+  memory::MemoryBytes moved_;                                ///< by the latest transaction of the grid
   std::map<std::pair<int, int>, std::size_t> latest_stall_;  ///< of a partition and warp slot
 };
 

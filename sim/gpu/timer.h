@@ -41,8 +41,7 @@ class Timer {
   }
 
  private:
-  virtual GemmRun launch(const kernels::GemmProblem& problem,
-                         const kernels::KernelOverrides& overrides,
+  virtual GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                          const std::vector<kernels::GemmOperands>* operands) = 0;
 
   Hook hook_;

@@ -82,8 +82,7 @@ void VcdDump::add_change(std::int64_t cycle, Signal signal, std::optional<std::u
   }
 }
 
-std::string VcdDump::value_text(const Declaration& declaration,
-                                const std::optional<std::uint64_t>& value) const {
+std::string VcdDump::value_text(const Declaration& declaration, const std::optional<std::uint64_t>& value) const {
   if (declaration.width == kText) {
     return fmt::format("s{} {}\n", value ? texts_[*value] : "x", declaration.id());
   }
@@ -93,8 +92,7 @@ std::string VcdDump::value_text(const Declaration& declaration,
   if (!value) {
     return fmt::format("bx {}\n", declaration.id());
   }
-  const std::uint64_t mask =
-      declaration.width < 64 ? (std::uint64_t{1} << declaration.width) - 1 : ~std::uint64_t{0};
+  const std::uint64_t mask = declaration.width < 64 ? (std::uint64_t{1} << declaration.width) - 1 : ~std::uint64_t{0};
   return fmt::format("b{:b} {}\n", *value & mask, declaration.id());
 }
 
@@ -116,17 +114,15 @@ void VcdDump::declare(std::string& out) const {
   for (const Declaration& signal : signals_) {
     go_to(parts_of(signal.scope));
     const bool is_text = signal.width == kText;
-    out += fmt::format("$var {} {} {} {}{} $end\n", is_text ? "string" : "wire",
-                       is_text ? 1 : signal.width, signal.id(), signal.name,
-                       signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "");
+    out += fmt::format("$var {} {} {} {}{} $end\n", is_text ? "string" : "wire", is_text ? 1 : signal.width,
+                       signal.id(), signal.name, signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "");
   }
   go_to({});
 }
 
 std::string VcdDump::text(std::int64_t period_ps) const {
   std::vector<Change> changes = changes_;
-  std::stable_sort(changes.begin(), changes.end(),
-                   [](const Change& a, const Change& b) { return a.cycle < b.cycle; });
+  std::stable_sort(changes.begin(), changes.end(), [](const Change& a, const Change& b) { return a.cycle < b.cycle; });
   std::string out = "$timescale 1 ps $end\n$scope module sm0 $end\n";
   declare(out);
   out += "$upscope $end\n$enddefinitions $end\n";
@@ -151,15 +147,14 @@ std::string VcdDump::text(std::int64_t period_ps) const {
   for (const Change& change : changes) {
     for (; cycle < change.cycle; ++cycle) {
       flush();
-      out += fmt::format("#{}\n0{}\n#{}\n1{}\n", cycle * period_ps + period_ps / 2, kClock,
-                         (cycle + 1) * period_ps, kClock);
+      out += fmt::format("#{}\n0{}\n#{}\n1{}\n", cycle * period_ps + period_ps / 2, kClock, (cycle + 1) * period_ps,
+                         kClock);
     }
     next[change.signal] = change.value;
     touched.push_back(change.signal);
   }
   flush();
-  out += fmt::format("#{}\n0{}\n#{}\n", cycle * period_ps + period_ps / 2, kClock,
-                     (cycle + 1) * period_ps);
+  out += fmt::format("#{}\n0{}\n#{}\n", cycle * period_ps + period_ps / 2, kClock, (cycle + 1) * period_ps);
   return out;
 }
 
@@ -198,8 +193,7 @@ std::string VcdDump::save_file(const std::string& vcd_file, std::int64_t period_
                        is_bits   ? "28"
                        : is_word ? "22"
                                  : "420",
-                       signal.scope, signal.name,
-                       signal.width > 1 ? fmt::format("[{}:0]", signal.width - 1) : "");
+                       signal.scope, signal.name, signal.width > 1 ? fmt::format("[{}:0]", signal.width - 1) : "");
   }
   return out + (group.empty() ? "" : fmt::format("@1000200\n-{}\n", group));
 }

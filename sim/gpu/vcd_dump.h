@@ -51,8 +51,7 @@ class VcdDump {
   };
 
   void add_change(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value);
-  std::string value_text(const Declaration& declaration,
-                         const std::optional<std::uint64_t>& value) const;
+  std::string value_text(const Declaration& declaration, const std::optional<std::uint64_t>& value) const;
   void declare(std::string& out) const;
   std::int64_t first_valid() const;
 

@@ -16,7 +16,6 @@ constexpr int kWord = 32;
 constexpr int kNumber = 32;
 constexpr int kSum = 64;
 
-/// The element `index` of a row of 32-bit words.
 std::uint32_t element_of(const std::uint32_t* words, int index, int bits) {
   const int at = index * bits;
   const std::uint32_t mask = bits < kWord ? (1U << bits) - 1 : ~0U;
@@ -29,7 +28,6 @@ std::uint64_t as_bits(std::int64_t value) {
 
 }  // namespace
 
-/// The signals of one tensor core, and what they need to remember.
 class Waveform::Partition {
  public:
   Partition(Waveform& waveform, const base::Clock& clock, sm::SubPartition& seen)
@@ -46,10 +44,8 @@ class Waveform::Partition {
       --inside_;
       show_ready(fetch_ready_, inside_ < seen_.tensor_core.spec().instruction_window);
     });
-    core.selected.add_tap(
-        [this](const tensor_core::SelectedToken& token) { show_selected(token); });
-    core.products.add_tap(
-        [this](const tensor_core::ProductsToken& token) { show_products(token); });
+    core.selected.add_tap([this](const tensor_core::SelectedToken& token) { show_selected(token); });
+    core.products.add_tap([this](const tensor_core::ProductsToken& token) { show_products(token); });
     core.sums.add_tap([this](const tensor_core::SumsToken& token) { show_sums(token); });
     core.feedback.add_tap([this](const tensor_core::FeedbackToken& token) {
       show_word(token.id, token.next_step - 1, token.payload.get());
@@ -117,8 +113,7 @@ class Waveform::Partition {
     round_ = add_stage("round");
     word_ = dump_.add(scope("round"), "word", kWord);
     stall_ = dump_.add_text(seen_.basename(), "stall");
-    for (const Signal signal :
-         {issue_valid_, fetch_.valid, select_.valid, multiply_.valid, add_.valid, round_.valid}) {
+    for (const Signal signal : {issue_valid_, fetch_.valid, select_.valid, multiply_.valid, add_.valid, round_.valid}) {
       dump_.set(0, signal, 0);
     }
     dump_.set(0, issue_ready_, 1);
@@ -129,7 +124,7 @@ class Waveform::Partition {
     dump_.set(now(), valid, 1);
     dump_.set(now() + 1, valid, 0);
   }
-  /// From the next cycle on.
+  /// Takes effect in the next cycle.
   void show_ready(Signal ready, bool is_ready) { dump_.set(now() + 1, ready, is_ready ? 1 : 0); }
   void enter(const Stage& stage, std::uint64_t id, int step) {
     pulse(stage.valid);
@@ -159,8 +154,7 @@ class Waveform::Partition {
     dump_.set(now(), cta_, as_bits(seen_.warp_at(issue.warp_slot).launch.cta));
     dump_.set_text(now(), opcode_, instruction.ptx_name());
     dump_.set_text(now(), operation_, waveform_.operation_);
-    dump_.set_text(now(), variant_,
-                   instruction.sparse ? instruction.sparse_pattern().name() : "dense");
+    dump_.set_text(now(), variant_, instruction.sparse ? instruction.sparse_pattern().name() : "dense");
   }
 
   void show_fetched(const tensor_core::FetchedToken& token) {
@@ -172,8 +166,7 @@ class Waveform::Partition {
     // A pattern of one's own has indices and no nibbles.
     const bool has_nibbles = instruction.sparse && !instruction.pattern;
     const int groups = has_nibbles ? instruction.shape.k / instruction.sparse_pattern().group : 0;
-    show(metadata_, token.payload ? groups : 0,
-         [&](int group) { return token.payload->nibbles[row][group]; });
+    show(metadata_, token.payload ? groups : 0, [&](int group) { return token.payload->nibbles[row][group]; });
     if (!token.payload) {
       dump_.set_undefined(now(), c_word_);
       return;
@@ -183,10 +176,9 @@ class Waveform::Partition {
     const auto at = [&](const isa::RegisterRange& range) {
       return seen_.registers().read(token.issue.warp_slot, range.base);
     };
-    token.issue.registers->gather(
-        {at(registers.a), at(registers.b), at(registers.c),
-         registers.metadata.count > 0 ? at(registers.metadata) : nullptr, registers.selector},
-        words);
+    token.issue.registers->gather({at(registers.a), at(registers.b), at(registers.c),
+                                   registers.metadata.count > 0 ? at(registers.metadata) : nullptr, registers.selector},
+                                  words);
     dump_.set(now(), c_word_, words.c[row][col]);
   }
 
@@ -198,17 +190,13 @@ class Waveform::Partition {
     const mma::SelectedOperands* const selected = token.payload.get();
     show(row_of_b_, width, [&](int t) { return selected->b_row[row][t]; });
     show(a_, width, [&](int t) { return selected->a.significand[row][t]; });
-    show(b_, width, [&](int t) {
-      return selected->b.significand[row * context.rules.products_per_step + t][col];
-    });
+    show(b_, width, [&](int t) { return selected->b.significand[row * context.rules.products_per_step + t][col]; });
     const auto words = words_.find(token.issue.id);
     const int known = words == words_.end() ? 0 : width;
     const int a_bits = numerics::storage_bits(context.instruction.a_type);
     const int b_bits = numerics::storage_bits(context.instruction.b_type);
-    show(a_word_, known,
-         [&](int t) { return element_of(words->second.a[row], token.step * width + t, a_bits); });
-    show(b_word_, known,
-         [&](int t) { return element_of(words->second.b[col], selected->b_row[row][t], b_bits); });
+    show(a_word_, known, [&](int t) { return element_of(words->second.a[row], token.step * width + t, a_bits); });
+    show(b_word_, known, [&](int t) { return element_of(words->second.b[col], selected->b_row[row][t], b_bits); });
   }
 
   void show_products(const tensor_core::ProductsToken& token) {
@@ -235,16 +223,15 @@ class Waveform::Partition {
 
   void show_word(std::uint64_t id, int step, const mma::RoundedResults* results) {
     enter(round_, id, step);
-    show({word_}, results ? 1 : 0,
-         [&](int) { return results->word[waveform_.element_.row][waveform_.element_.col]; });
+    show({word_}, results ? 1 : 0, [&](int) { return results->word[waveform_.element_.row][waveform_.element_.col]; });
   }
 
   Waveform& waveform_;
   VcdDump& dump_;
   const base::Clock& clock_;
   sm::SubPartition& seen_;
-  int waiting_ = 0;  ///< instructions between scheduler and operand fetch
-  int inside_ = 0;   ///< instructions between operand fetch and multipliers
+  int waiting_ = 0;                                   ///< instructions between scheduler and operand fetch
+  int inside_ = 0;                                    ///< instructions between operand fetch and multipliers
   std::map<std::uint64_t, mma::OperandWords> words_;  ///< of the instructions inside
   Signal stall_ = 0;
   Signal issue_valid_ = 0, issue_ready_ = 0, instruction_ = 0, warp_ = 0, cta_ = 0;

@@ -25,8 +25,7 @@ struct WaveformElement {
 /// does not have, and values where only time is simulated, are undefined.
 class Waveform : public Observer {
  public:
-  Waveform(const LogWindow& window, const WaveformElement& element)
-      : element_(element), dump_(window) {}
+  Waveform(const LogWindow& window, const WaveformElement& element) : element_(element), dump_(window) {}
 
   void attach(Gpu& gpu) override;
   std::string_view name() const override { return "waveform"; }
@@ -34,12 +33,9 @@ class Waveform : public Observer {
   /// Name of the operation whose instructions follow.
   void set_operation(std::string_view operation) { operation_ = operation; }
 
-  /// Value Change Dump.
   std::string text() const { return dump_.text(period_ps_); }
-  /// For GTKWave: groups of the signals of `vcd_file`.
-  std::string save_file(const std::string& vcd_file) const {
-    return dump_.save_file(vcd_file, period_ps_);
-  }
+  /// Save file of GTKWave: groups of the signals of `vcd_file`.
+  std::string save_file(const std::string& vcd_file) const { return dump_.save_file(vcd_file, period_ps_); }
 
  private:
   class Partition;

@@ -67,7 +67,7 @@ class Archive::Source {
     }
     return {read_.data(), std::exchange(gzip_.avail_in, 0)};
   }
-  /// Of the file [bytes].
+  /// Bytes of the file that were taken.
   std::uint64_t taken() const { return taken_; }
 
  private:
@@ -133,9 +133,7 @@ Archive::Archive(OpenFile file, std::string name, UnpackBound bound)
 }
 
 Archive::Archive(const std::filesystem::path& zip, UnpackBound bound)
-    : name_(printable(zip.string())),
-      bound_(bound),
-      handle_(::archive_read_new(), ::archive_read_free) {
+    : name_(printable(zip.string())), bound_(bound), handle_(::archive_read_new(), ::archive_read_free) {
   std::error_code error;
   zip_bytes_ = std::filesystem::file_size(zip, error);
   ::archive_read_support_format_zip_seekable(handle_.get());
@@ -227,20 +225,17 @@ void Archive::check(int status) const {
     throw std::bad_alloc();
   }
   const char* const reason = ::archive_error_string(handle_.get());
-  throw base::InputError(fmt::format(
-      "{}: cannot be unpacked: it is cut off, damaged or of a kind that is not read ({})", place(),
-      printable(reason != nullptr ? reason : "no reason known")));
+  throw base::InputError(
+      fmt::format("{}: cannot be unpacked: it is cut off, damaged or of a kind that is not read ({})", place(),
+                  printable(reason != nullptr ? reason : "no reason known")));
 }
 
 void Archive::require_bound() const {
-  const auto filtered =
-      source_ ? std::max<la_int64_t>(0, ::archive_filter_bytes(handle_.get(), 0)) : 0;
+  const auto filtered = source_ ? std::max<la_int64_t>(0, ::archive_filter_bytes(handle_.get(), 0)) : 0;
   const std::uint64_t unpacked = std::max(unpacked_, static_cast<std::uint64_t>(filtered));
-  if (unpacked > bound_.free &&
-      unpacked / bound_.ratio > (source_ ? source_->taken() : zip_bytes_)) {
+  if (unpacked > bound_.free && unpacked / bound_.ratio > (source_ ? source_->taken() : zip_bytes_)) {
     throw base::InputError(fmt::format(
-        "{}: unpacks to more than {} times its size; unpack it first where that is right", name_,
-        bound_.ratio));
+        "{}: unpacks to more than {} times its size; unpack it first where that is right", name_, bound_.ratio));
   }
 }
 

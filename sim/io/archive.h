@@ -40,7 +40,6 @@ class Archive {
   /// content, several pieces in a row as one. A tar has its members; anything else is one member
   /// without a name, or none where it is empty. `name` is for messages.
   Archive(OpenFile file, std::string name, UnpackBound bound);
-  /// A ZIP archive.
   Archive(const std::filesystem::path& zip, UnpackBound bound);
   ~Archive();
   Archive(const Archive&) = delete;
@@ -53,13 +52,11 @@ class Archive {
   std::size_t read(char* to, std::size_t size);
   /// All `bytes` of the member of next(). Throws InputError where it has more or fewer.
   std::string contents(std::uint64_t bytes);
-  /// Whether the member of next() is in a tar.
   bool is_tar() const;
 
  private:
   class Source;
 
-  /// A callback of libarchive.
   static std::ptrdiff_t feed(archive* handle, void* self, const void** bytes);
   void check(int status) const;
   void require_bound() const;

@@ -53,8 +53,7 @@ class CsvParser {
     std::string field;
     for (; !at_line_end() && text_[at_] != ','; ++at_) {
       if (text_[at_] == '"' || text_[at_] == '\0') {
-        fail(text_[at_] == '"' ? "a quote inside a field that does not start with one"
-                               : "a zero byte");
+        fail(text_[at_] == '"' ? "a quote inside a field that does not start with one" : "a zero byte");
       }
       field += text_[at_];
     }

@@ -19,7 +19,6 @@ struct CsvRecord {
 /// InputError "file:line: ...".
 std::vector<CsvRecord> parse_csv(std::string_view text, const std::string& file);
 
-/// `text` as a field of RFC 4180: in quotes where it needs them.
 std::string csv_field(std::string_view text);
 
 }  // namespace sptc::io

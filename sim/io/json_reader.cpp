@@ -31,9 +31,7 @@ class StrictnessCheck : public nlohmann::json_sax<json> {
   bool boolean(bool /*value*/) override { return count_element(); }
   bool number_integer(number_integer_t /*value*/) override { return count_element(); }
   bool number_unsigned(number_unsigned_t /*value*/) override { return count_element(); }
-  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override {
-    return count_element();
-  }
+  bool number_float(number_float_t /*value*/, const string_t& /*text*/) override { return count_element(); }
   bool string(string_t& /*value*/) override { return count_element(); }
   bool binary(binary_t& /*value*/) override { return count_element(); }
   bool start_object(std::size_t /*elements*/) override { return enter(false); }
@@ -100,8 +98,7 @@ std::string line_and_column(std::string_view text, std::size_t byte) {
   const std::string_view before = text.substr(0, std::min(byte == 0 ? 0 : byte - 1, text.size()));
   const auto line = 1 + std::count(before.begin(), before.end(), '\n');
   const std::size_t line_start = before.rfind('\n');
-  const std::size_t column =
-      line_start == std::string_view::npos ? before.size() + 1 : before.size() - line_start;
+  const std::size_t column = line_start == std::string_view::npos ? before.size() + 1 : before.size() - line_start;
   return fmt::format("line {}, column {}", line, column);
 }
 
@@ -131,27 +128,25 @@ JsonPlace JsonPlace::operator/(std::size_t index) const {
 }
 
 void JsonPlace::fail(std::string_view problem) const {
-  throw base::InputError(
-      fmt::format("{}: {}: {}", printable(file), pointer.empty() ? "top level" : pointer, problem));
+  throw base::InputError(fmt::format("{}: {}: {}", printable(file), pointer.empty() ? "top level" : pointer, problem));
 }
 
 json parse_json(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    throw base::InputError(fmt::format("{}: {}: not valid JSON: a NUL byte", printable(file),
-                                       line_and_column(text, nul + 1)));
+    throw base::InputError(
+        fmt::format("{}: {}: not valid JSON: a NUL byte", printable(file), line_and_column(text, nul + 1)));
   }
   try {
     StrictnessCheck check(file);
     json::sax_parse(text.begin(), text.end(), &check);
     return json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {
-    throw base::InputError(fmt::format("{}: {}: not valid JSON {}", printable(file),
-                                       line_and_column(text, error.byte), reason(error.what())));
+    throw base::InputError(fmt::format("{}: {}: not valid JSON {}", printable(file), line_and_column(text, error.byte),
+                                       reason(error.what())));
   } catch (const json::exception& error) {  // a number beyond double
-    throw base::InputError(
-        fmt::format("{}: not valid JSON: {}", printable(file), reason(error.what())));
+    throw base::InputError(fmt::format("{}: not valid JSON: {}", printable(file), reason(error.what())));
   }
 }
 
@@ -165,8 +160,7 @@ std::string describe(const json& value) {
   return printable(value.dump());
 }
 
-JsonObject::JsonObject(const json& value, JsonPlace place)
-    : value_(value), place_(std::move(place)) {
+JsonObject::JsonObject(const json& value, JsonPlace place) : value_(value), place_(std::move(place)) {
   if (!value_.is_object()) {
     place_.fail(fmt::format("must be an object, not {}", describe(value_)));
   }
@@ -220,8 +214,7 @@ std::string JsonObject::text_or(std::string_view key, std::string_view absent) c
   return has(key) ? text(key) : std::string(absent);
 }
 
-std::size_t JsonObject::choice(std::string_view key,
-                               std::span<const std::string_view> words) const {
+std::size_t JsonObject::choice(std::string_view key, std::span<const std::string_view> words) const {
   if (!has(key)) {
     return 0;
   }
@@ -259,12 +252,10 @@ json number_as_json(double number) {
   return whole ? json(static_cast<std::int64_t>(number)) : json(number);
 }
 
-std::int64_t to_integer(const json& value, const JsonPlace& place, std::int64_t min,
-                        std::int64_t max) {
+std::int64_t to_integer(const json& value, const JsonPlace& place, std::int64_t min, std::int64_t max) {
   // Unsigned numbers above the signed range would wrap in get<int64_t>.
   const bool fits = value.is_number_integer() &&
-                    !(value.is_number_unsigned() &&
-                      value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
+                    !(value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
   if (!fits || value.get<std::int64_t>() < min || value.get<std::int64_t>() > max) {
     place.fail(fmt::format("must be an integer from {} to {}, not {}", min, max, describe(value)));
   }

@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sptc::io {
 
@@ -24,12 +26,22 @@ struct JsonPlace {
 
   /// Throws InputError "file: pointer: problem".
   [[noreturn]] void fail(std::string_view problem) const;
+  template <typename First, typename... Args>
+  [[noreturn]] void fail(fmt::format_string<First, Args...> problem, First&& first, Args&&... args) const {
+    fail(fmt::format(problem, std::forward<First>(first), std::forward<Args>(args)...));
+  }
 };
 
 /// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than
 /// 32 are refused too. A byte order mark is skipped. Throws InputError with line and column, or
 /// with the pointer of the repeated key.
 nlohmann::json parse_json(std::string_view text, const std::string& file);
+
+/// Text of JSON whose strings may hold any bytes.
+template <typename Json>
+std::string json_text(const Json& value, int indent = -1) {
+  return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
 
 /// A value as it appears in an error message: scalars as JSON, shortened; containers as "an
 /// object", "an array".
@@ -49,15 +61,17 @@ class JsonObject {
 
   /// Refuses keys that are not in `keys`, with the nearest that is.
   void allow_only(std::span<const std::string_view> keys) const;
+  void allow_only(std::initializer_list<std::string_view> keys) const {
+    allow_only(std::span(keys.begin(), keys.size()));
+  }
 
   bool has(std::string_view key) const { return value_.contains(key); }
   const nlohmann::json& require(std::string_view key) const;
 
   std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max) const;
-  std::int64_t integer_or(std::string_view key, std::int64_t absent, std::int64_t min,
-                          std::int64_t max) const;
+  std::int64_t integer_or(std::string_view key, std::int64_t absent, std::int64_t min, std::int64_t max) const;
   bool boolean_or(std::string_view key, bool absent) const;
-  /// Not empty.
+  /// Text that is not empty.
   std::string text(std::string_view key) const;
   std::string text_or(std::string_view key, std::string_view absent) const;
   /// What `parse` makes of the text; its InputError names the place.
@@ -72,10 +86,13 @@ class JsonObject {
   }
   /// The place of the text among `words`; 0 where the key is absent.
   std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
+  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const {
+    return choice(key, std::span(words.begin(), words.size()));
+  }
   /// Refuses any other text than `schema` at "schema".
   void require_schema(std::string_view schema) const;
   JsonObject object(std::string_view key) const;
-  /// Not empty.
+  /// An array that is not empty.
   const nlohmann::json& array(std::string_view key) const;
 
  private:
@@ -84,7 +101,6 @@ class JsonObject {
 };
 
 /// `value` as an integer of [min, max]; throws InputError at `place`.
-std::int64_t to_integer(const nlohmann::json& value, const JsonPlace& place, std::int64_t min,
-                        std::int64_t max);
+std::int64_t to_integer(const nlohmann::json& value, const JsonPlace& place, std::int64_t min, std::int64_t max);
 
 }  // namespace sptc::io

@@ -15,7 +15,6 @@ namespace {
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// What /proc/meminfo says.
 std::uint64_t mem_available() {
   std::ifstream meminfo("/proc/meminfo");
   std::string key;
@@ -39,19 +38,17 @@ std::uint64_t control_group_limit() {
 
 std::string shown(std::uint64_t bytes) {
   constexpr std::uint64_t kKibibyte = 1024, kMebibyte = 1024 * kKibibyte;
-  return bytes < kMebibyte ? fmt::format("{} KiB", bytes / kKibibyte)
-         : bytes < 1024 * kMebibyte
-             ? fmt::format("{} MiB", bytes / kMebibyte)
-             : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024 * kMebibyte));
+  return bytes < kMebibyte          ? fmt::format("{} KiB", bytes / kKibibyte)
+         : bytes < 1024 * kMebibyte ? fmt::format("{} MiB", bytes / kMebibyte)
+                                    : fmt::format("{:.1f} GiB", static_cast<double>(bytes) / (1024 * kMebibyte));
 }
 
 }  // namespace
 
 void require_memory(std::uint64_t bytes, std::string_view what) {
-  if (const std::uint64_t available = std::min(mem_available(), control_group_limit());
-      bytes > available) {
-    throw base::InputError(fmt::format("{}: needs {} of memory, but this machine has {} available",
-                                       what, shown(bytes), shown(available)));
+  if (const std::uint64_t available = std::min(mem_available(), control_group_limit()); bytes > available) {
+    throw base::InputError(
+        fmt::format("{}: needs {} of memory, but this machine has {} available", what, shown(bytes), shown(available)));
   }
 }
 

@@ -43,11 +43,7 @@ std::string as_json(std::string_view literal) {
     }
     const std::string_view rest = literal.substr(i);
     const bool is_word = rest.starts_with("True") || rest.starts_with("False");
-    json += is_word     ? static_cast<char>(c - 'A' + 'a')
-            : c == '\'' ? '"'
-            : c == '('  ? '['
-            : c == ')'  ? ']'
-                        : c;
+    json += is_word ? static_cast<char>(c - 'A' + 'a') : c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
   }
   return json;
 }
@@ -59,9 +55,7 @@ Header parse_header(std::string_view text, const std::string& file) {
     const nlohmann::json document = parse_json(as_json(text), file);
     const JsonObject object(document, {file, ""});
     object.allow_only(kKeys);
-    Header header{object.require("descr").get<std::string>(),
-                  object.require("fortran_order").get<bool>(),
-                  {}};
+    Header header{object.require("descr").get<std::string>(), object.require("fortran_order").get<bool>(), {}};
     const nlohmann::json& shape = object.require("shape");
     for (std::size_t i = 0; i < shape.get_ref<const nlohmann::json::array_t&>().size(); ++i) {
       header.shape.push_back(to_integer(shape[i], {file, ""}, 0, INT64_MAX));
@@ -72,10 +66,10 @@ Header parse_header(std::string_view text, const std::string& file) {
   } catch (const base::InputError&) {  // says where the JSON is wrong
   } catch (const nlohmann::json::type_error&) {
   }
-  throw base::InputError(fmt::format(
-      "{}: npy header '{}' is wrong: it must be a dictionary of descr (a string), fortran_order "
-      "(True or False) and shape (a tuple of at most {} extents)",
-      file, printable(text), kMaxAxes));
+  throw base::InputError(
+      fmt::format("{}: npy header '{}' is wrong: it must be a dictionary of descr (a string), fortran_order "
+                  "(True or False) and shape (a tuple of at most {} extents)",
+                  file, printable(text), kMaxAxes));
 }
 
 /// "<f4" -> F32. Big-endian and structured arrays are refused.
@@ -92,13 +86,12 @@ const ElementType& element_type(std::string_view descr, const std::string& file)
       allowed.push_back((type.bytes == 1 ? "|" : "<") + std::string(type.npy));
     }
   }
-  throw base::InputError(fmt::format("{}: npy descr '{}' is not supported (allowed: {})", file,
-                                     printable(descr), fmt::join(allowed, ", ")));
+  throw base::InputError(fmt::format("{}: npy descr '{}' is not supported (allowed: {})", file, printable(descr),
+                                     fmt::join(allowed, ", ")));
 }
 
 /// Column-major elements in row-major order.
-std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes,
-                                    const std::vector<std::int64_t>& shape,
+std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const std::vector<std::int64_t>& shape,
                                     std::size_t element_bytes) {
   std::vector<std::byte> result(bytes.size());
   std::vector<std::int64_t> index(shape.size(), 0);
@@ -108,8 +101,7 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes,
   }
   std::int64_t source = 0;
   for (std::size_t target = 0; target < bytes.size(); target += element_bytes) {
-    std::memcpy(result.data() + target,
-                bytes.data() + static_cast<std::size_t>(source) * element_bytes, element_bytes);
+    std::memcpy(result.data() + target, bytes.data() + static_cast<std::size_t>(source) * element_bytes, element_bytes);
     for (std::size_t axis = shape.size(); axis-- > 0;) {
       source += stride[axis];
       if (++index[axis] < shape[axis]) {
@@ -123,8 +115,7 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes,
 }
 
 /// Reads magic, version and header; leaves the stream at the data. `used` counts the bytes taken.
-std::string read_header_text(std::istream& stream, std::uint64_t size, const std::string& file,
-                             std::uint64_t& used) {
+std::string read_header_text(std::istream& stream, std::uint64_t size, const std::string& file, std::uint64_t& used) {
   if (size < kPreambleBytes) {
     throw base::InputError(fmt::format("{}: {} bytes are too few for an npy file", file, size));
   }
@@ -135,8 +126,8 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
     throw base::InputError(file + ": does not start with the npy magic bytes");
   }
   if (major < 1 || major > 3 || minor != 0) {
-    throw base::InputError(fmt::format(
-        "{}: npy version {}.{} is not supported (allowed: 1.0, 2.0, 3.0)", file, major, minor));
+    throw base::InputError(
+        fmt::format("{}: npy version {}.{} is not supported (allowed: 1.0, 2.0, 3.0)", file, major, minor));
   }
   const std::uint64_t length_bytes = major == 1 ? 2 : 4;
   used = kPreambleBytes + length_bytes;
@@ -145,9 +136,9 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, length_bytes, file));
   if (header_bytes > std::min(kMaxHeaderBytes, size - used)) {
-    throw base::InputError(fmt::format(
-        "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-        header_bytes, size - used, kMaxHeaderBytes));
+    throw base::InputError(
+        fmt::format("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
+                    header_bytes, size - used, kMaxHeaderBytes));
   }
   used += header_bytes;
   const std::vector<std::byte> text = read_bytes(stream, header_bytes, file);
@@ -163,10 +154,9 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
   const ElementType& type = element_type(header.descr, file);
   const std::optional<std::int64_t> bytes = packed_bytes(header.shape, type.bytes);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != size - used) {
-    throw base::InputError(
-        fmt::format("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file,
-                    fmt::join(header.shape, ", "), header.descr,
-                    bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used));
+    throw base::InputError(fmt::format("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file,
+                                       fmt::join(header.shape, ", "), header.descr,
+                                       bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used));
   }
   Tensor tensor{std::filesystem::path(file).stem().string(), std::string(type.name), header.shape,
                 read_bytes(stream, size - used, file)};
@@ -180,23 +170,20 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
 }
 
 std::string npy_bytes(const Tensor& tensor) {
-  const ElementType* const row =
-      find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
+  const ElementType* const row = find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
   if (row == nullptr || row->npy.empty()) {
     throw base::InputError(fmt::format("tensor '{}': NumPy has no type {}, so .npy and .npz do not",
                                        printable(tensor.name), printable(tensor.dtype)));
   }
   const ElementType& stored = *row;
   std::string header =
-      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}",
-                  stored.bytes == 1 ? "|" : "<", stored.npy, fmt::join(tensor.shape, ", "),
-                  tensor.shape.size() == 1 ? "," : "");
+      fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': ({}{}), }}", stored.bytes == 1 ? "|" : "<",
+                  stored.npy, fmt::join(tensor.shape, ", "), tensor.shape.size() == 1 ? "," : "");
   // Magic, version, length and header together are a multiple of 64 bytes and end with a line
   // break.
   constexpr std::size_t kAlignment = 64;
   constexpr std::size_t kBefore = kPreambleBytes + 2;
-  const std::size_t padded =
-      (kBefore + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore;
+  const std::size_t padded = (kBefore + header.size() + 1 + kAlignment - 1) / kAlignment * kAlignment - kBefore;
   header.resize(padded - 1, ' ');
   header += '\n';
   std::string bytes(kMagic);
@@ -206,8 +193,7 @@ std::string npy_bytes(const Tensor& tensor) {
   return bytes;
 }
 
-void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix,
-               numerics::DataType type) {
+void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix, numerics::DataType type) {
   write_file(path, npy_bytes(make_tensor("", matrix, type)));
 }
 

@@ -52,9 +52,8 @@ void OutputFile::write(std::span<const std::byte> bytes) {
 void OutputFile::commit() {
   if (!beside_) {
     const std::string self = fmt::format("/proc/self/fd/{}", descriptor_);
-    beside_.emplace(target_, [&](const char* name) {
-      return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW);
-    });
+    beside_.emplace(
+        target_, [&](const char* name) { return ::linkat(AT_FDCWD, self.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW); });
     if (beside_->made() < 0) {
       fail(beside_->error());
     }
@@ -82,8 +81,7 @@ void OutputFile::commit_durably() {
 }
 
 void OutputFile::fail(int error) const {
-  throw base::InputError(
-      fmt::format("{}: cannot be written: {}", printable(target_.string()), std::strerror(error)));
+  throw base::InputError(fmt::format("{}: cannot be written: {}", printable(target_.string()), std::strerror(error)));
 }
 
 }  // namespace sptc::io

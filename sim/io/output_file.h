@@ -33,7 +33,7 @@ class OutputFile {
 
   /// Gives the file its name, in place of a file that has it. Throws InputError.
   void commit();
-  /// The same, once the bytes are on the disk: what has the name is whole after a power failure,
+  /// commit(), once the bytes are on the disk: what has the name is whole after a power failure,
   /// too.
   void commit_durably();
 

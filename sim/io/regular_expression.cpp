@@ -15,8 +15,8 @@ RegularExpression::RegularExpression(std::string_view option, const std::string&
     if (expression_.error_arg() == expression) {  // it stands in the sentence already
       why.resize(why.rfind(": " + expression));
     }
-    throw base::InputError(fmt::format("{} '{}' is no regular expression: {}", option,
-                                       printable(expression), printable(why)));
+    throw base::InputError(
+        fmt::format("{} '{}' is no regular expression: {}", option, printable(expression), printable(why)));
   }
 }
 

@@ -15,7 +15,7 @@ class RegularExpression {
   RegularExpression(std::string_view option, const std::string& expression);
 
   bool found_in(const std::string& text) const { return RE2::PartialMatch(text, expression_); }
-  /// From the first character to the last.
+  /// Whether all of `text` matches, from the first character to the last.
   bool matches(const std::string& text) const { return RE2::FullMatch(text, expression_); }
 
  private:

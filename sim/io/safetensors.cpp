@@ -34,8 +34,8 @@ std::map<std::string, std::string> read_metadata(const JsonObject& metadata) {
   return words;
 }
 
-/// With the offset in the data. What is read of a tensor of a type that is not known here is where
-/// it stands: types of the format are added, and a file of many tensors may have one of them.
+/// An entry with its offset in the data. Of a type that is not known here only the place is read: a
+/// file of many tensors may have one.
 TensorEntry read_entry(const std::string& name, const JsonObject& object) {
   constexpr std::string_view kKeys[] = {"dtype", "shape", "data_offsets"};
   object.allow_only(kKeys);
@@ -70,22 +70,19 @@ TensorEntry read_entry(const std::string& name, const JsonObject& object) {
 }
 
 /// The format wants the tensors to cover the data without overlap and without holes.
-void check_coverage(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes,
-                    const std::string& file) {
+void check_coverage(const std::vector<TensorEntry>& entries, std::uint64_t data_bytes, const std::string& file) {
   std::uint64_t covered = 0;
   for (const TensorEntry& entry : entries) {
     if (entry.offset != covered) {
       throw base::InputError(fmt::format(
-          "{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file,
-          printable(entry.name), entry.offset,
-          entry.offset < covered ? "the one before it ends" : "no tensor covers what starts",
-          covered));
+          "{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file, printable(entry.name), entry.offset,
+          entry.offset < covered ? "the one before it ends" : "no tensor covers what starts", covered));
     }
     covered = entry.offset + entry.bytes;
   }
   if (covered != data_bytes) {
-    throw base::InputError(fmt::format("{}: the tensors need {} bytes of data, but the file has {}",
-                                       file, covered, data_bytes));
+    throw base::InputError(
+        fmt::format("{}: the tensors need {} bytes of data, but the file has {}", file, covered, data_bytes));
   }
 }
 
@@ -105,27 +102,23 @@ SafetensorsHeader parse_header(const std::vector<std::byte>& bytes, const std::s
       result.entries.push_back(read_entry(name, object));
     }
   }
-  std::stable_sort(result.entries.begin(), result.entries.end(),
-                   [](const TensorEntry& left, const TensorEntry& right) {
-                     return std::pair(left.offset, left.bytes) <
-                            std::pair(right.offset, right.bytes);
-                   });
+  std::stable_sort(result.entries.begin(), result.entries.end(), [](const TensorEntry& left, const TensorEntry& right) {
+    return std::pair(left.offset, left.bytes) < std::pair(right.offset, right.bytes);
+  });
   return result;
 }
 
 }  // namespace
 
-SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size,
-                                          const std::string& file) {
+SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size, const std::string& file) {
   if (size < kLengthBytes) {
-    throw base::InputError(
-        fmt::format("{}: {} bytes are too few for a safetensors file", file, size));
+    throw base::InputError(fmt::format("{}: {} bytes are too few for a safetensors file", file, size));
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, kLengthBytes, file));
   if (header_bytes > std::min(kMaxHeaderBytes, size - kLengthBytes)) {
-    throw base::InputError(fmt::format(
-        "{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-        header_bytes, size - kLengthBytes, kMaxHeaderBytes));
+    throw base::InputError(
+        fmt::format("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
+                    header_bytes, size - kLengthBytes, kMaxHeaderBytes));
   }
   SafetensorsHeader header = parse_header(read_bytes(stream, header_bytes, file), file);
   const std::uint64_t data = kLengthBytes + header_bytes;
@@ -141,8 +134,7 @@ std::map<std::string, std::string> parse_metadata(std::string_view text, const s
   return read_metadata(JsonObject(document, {place, ""}));
 }
 
-std::string safetensors_head(std::span<const TensorEntry> entries,
-                             const std::map<std::string, std::string>& metadata) {
+std::string safetensors_head(std::span<const TensorEntry> entries, const std::map<std::string, std::string>& metadata) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   if (!metadata.empty()) {
     header["__metadata__"] = metadata;
@@ -150,12 +142,10 @@ std::string safetensors_head(std::span<const TensorEntry> entries,
   std::uint64_t begin = 0;
   for (const TensorEntry& entry : entries) {
     if (header.contains(entry.name)) {
-      throw base::InputError(
-          fmt::format("two tensors of a safetensors file are called '{}'", printable(entry.name)));
+      throw base::InputError(fmt::format("two tensors of a safetensors file are called '{}'", printable(entry.name)));
     }
-    header[entry.name] = {{"dtype", entry.dtype},
-                          {"shape", entry.shape},
-                          {"data_offsets", {begin, begin + entry.bytes}}};
+    header[entry.name] = {
+        {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, begin + entry.bytes}}};
     begin += entry.bytes;
   }
   std::string text;
@@ -172,13 +162,12 @@ std::string safetensors_head(std::span<const TensorEntry> entries,
   return length + text;
 }
 
-TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size,
-                                        const std::string& file) {
+TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size, const std::string& file) {
   TensorFile result;
   result.file_ = file;
   for (TensorEntry& entry : read_safetensors_header(stream, size, file).entries) {
-    result.tensors_.push_back({std::move(entry.name), std::move(entry.dtype),
-                               std::move(entry.shape), read_bytes(stream, entry.bytes, file)});
+    result.tensors_.push_back(
+        {std::move(entry.name), std::move(entry.dtype), std::move(entry.shape), read_bytes(stream, entry.bytes, file)});
   }
   return result;
 }

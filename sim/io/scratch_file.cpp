@@ -51,8 +51,7 @@ class SignalsHeld {
 
 }  // namespace
 
-ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make)
-    : made_(-1), name_(new Name) {
+ScratchFile::ScratchFile(const std::filesystem::path& target, const Make& make) : made_(-1), name_(new Name) {
   constexpr int kNames = 10000;
   error_ = EEXIST;
   for (int i = 0; made_ < 0 && error_ == EEXIST && i < kNames; ++i) {
@@ -95,8 +94,7 @@ int open_new(const char* name, unsigned mode) {
 
 void remove_scratch_files() noexcept {
   const pid_t self = ::getpid();
-  for (const ScratchFile::Name* name = ScratchFile::Name::newest; name != nullptr;
-       name = name->older) {
+  for (const ScratchFile::Name* name = ScratchFile::Name::newest; name != nullptr; name = name->older) {
     if (name->is_scratch && name->owner == self && ::unlink(name->text.c_str()) != 0) {
       ::rmdir(name->text.c_str());
     }

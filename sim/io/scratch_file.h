@@ -14,7 +14,7 @@ class ScratchFile {
   /// or -1 and errno.
   using Make = std::function<int(const char* name)>;
 
-  /// Under a name of its own beside `target`, the first that `make` finds free.
+  /// Makes a name of its own beside `target`, the first that `make` finds free.
   ScratchFile(const std::filesystem::path& target, const Make& make);
   /// The file `path`, there or not, in a directory that is one of these.
   explicit ScratchFile(std::filesystem::path path);
@@ -28,7 +28,7 @@ class ScratchFile {
   int made() const { return made_; }
   int error() const { return error_; }
 
-  /// It has the name of its target now, or is itself a result.
+  /// Keeps the file: it has the name of its target, or is itself a result.
   void keep();
 
  private:

@@ -101,9 +101,8 @@ Word convert(const Tensor& tensor, std::size_t index, double value, DataType tar
   const auto [low, high] = range_of(target);
   const bool fits = numerics::info(target).is_float() || (value >= low && value <= high);
   if (!fits) {
-    throw base::InputError(
-        fmt::format("tensor '{}': element {} is {}, which {} cannot hold ({} to {})",
-                    printable(tensor.name), index, value, numerics::name(target), low, high));
+    throw base::InputError(fmt::format("tensor '{}': element {} is {}, which {} cannot hold ({} to {})",
+                                       printable(tensor.name), index, value, numerics::name(target), low, high));
   }
   return numerics::from_double(value, target);
 }
@@ -141,8 +140,7 @@ const ElementType* find_element_type(std::string_view name) {
   return found == kElementTypes.end() ? nullptr : &*found;
 }
 
-std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape,
-                                         std::int64_t element_bytes) {
+std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape, std::int64_t element_bytes) {
   std::optional<std::int64_t> product = element_bytes;
   for (const std::int64_t extent : shape) {
     product = product ? base::checked_multiply(*product, extent) : std::nullopt;
@@ -150,8 +148,7 @@ std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape,
   return product;
 }
 
-std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count,
-                                  const std::string& file) {
+std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count, const std::string& file) {
   std::vector<std::byte> bytes(count);
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(count));
   if (static_cast<std::uint64_t>(stream.gcount()) != count) {
@@ -195,14 +192,12 @@ TensorFile TensorFile::open(const std::filesystem::path& path) {
   const std::string extension = path.extension().string();
   if (extension != ".safetensors" && extension != ".npy") {
     throw base::InputError(
-        fmt::format("{}: unknown kind of tensor file '{}' (allowed: .safetensors, .npy)", shown,
-                    printable(extension)));
+        fmt::format("{}: unknown kind of tensor file '{}' (allowed: .safetensors, .npy)", shown, printable(extension)));
   }
   auto [stream, size] = open_tensors(path);
   announce_input(path);
   require_memory(size, shown);
-  return extension == ".npy" ? read_npy(stream, size, shown)
-                             : read_safetensors(stream, size, shown);
+  return extension == ".npy" ? read_npy(stream, size, shown) : read_safetensors(stream, size, shown);
 }
 
 const Tensor& TensorFile::tensor(std::string_view name) const {
@@ -231,12 +226,10 @@ base::Matrix<Word> as_matrix(const Tensor& tensor, DataType target) {
   const std::int64_t rows = tensor.shape.empty() ? 1 : tensor.shape[0];
   const std::int64_t cols = rows == 0 ? 0 : tensor.elements() / rows;
   base::Matrix<Word> matrix(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
-  const bool raw_bits =
-      type.name == "U16" && (target == DataType::kF16 || target == DataType::kBf16);
+  const bool raw_bits = type.name == "U16" && (target == DataType::kF16 || target == DataType::kBf16);
   for (std::size_t i = 0; i < matrix.size(); ++i) {
     const std::byte* const bytes = tensor.bytes.data() + i * static_cast<std::size_t>(type.bytes);
-    matrix.data()[i] =
-        raw_bits ? Word{load<std::uint16_t>(bytes)} : convert(tensor, i, type.value(bytes), target);
+    matrix.data()[i] = raw_bits ? Word{load<std::uint16_t>(bytes)} : convert(tensor, i, type.value(bytes), target);
   }
   return matrix;
 }
@@ -244,13 +237,11 @@ base::Matrix<Word> as_matrix(const Tensor& tensor, DataType target) {
 Tensor make_tensor(std::string name, const base::Matrix<Word>& matrix, DataType type) {
   const ElementType& stored = stored_type(type);
   const auto element_bytes = static_cast<std::size_t>(stored.bytes);
-  Tensor tensor{
-      std::move(name),
-      std::string(stored.name),
-      {static_cast<std::int64_t>(matrix.rows()), static_cast<std::int64_t>(matrix.cols())},
-      std::vector<std::byte>(matrix.size() * element_bytes)};
+  Tensor tensor{std::move(name),
+                std::string(stored.name),
+                {static_cast<std::int64_t>(matrix.rows()), static_cast<std::int64_t>(matrix.cols())},
+                std::vector<std::byte>(matrix.size() * element_bytes)};
   for (std::size_t i = 0; i < matrix.size(); ++i) {
-    // The low bytes of a word come first on a little-endian machine.
     std::memcpy(tensor.bytes.data() + i * element_bytes, &matrix.data()[i], element_bytes);
   }
   return tensor;

@@ -36,8 +36,7 @@ class TensorFile {
   static TensorFile open(const std::filesystem::path& path);
 
   /// The same from streams of `size` bytes; `file` is for messages.
-  static TensorFile read_safetensors(std::istream& stream, std::uint64_t size,
-                                     const std::string& file);
+  static TensorFile read_safetensors(std::istream& stream, std::uint64_t size, const std::string& file);
   static TensorFile read_npy(std::istream& stream, std::uint64_t size, const std::string& file);
 
   const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -60,12 +59,10 @@ std::vector<double> as_doubles(const Tensor& tensor);
 base::Matrix<numerics::Word> as_matrix(const Tensor& tensor, numerics::DataType target);
 
 /// The inverse of as_matrix: f16, bf16, s8 and s32 as they are, tf32 and f32 as F32.
-Tensor make_tensor(std::string name, const base::Matrix<numerics::Word>& matrix,
-                   numerics::DataType type);
+Tensor make_tensor(std::string name, const base::Matrix<numerics::Word>& matrix, numerics::DataType type);
 
 /// Writes `.npy` version 1; bf16 as its bits in uint16 (see as_matrix).
-void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix,
-               numerics::DataType type);
+void write_npy(const std::filesystem::path& path, const base::Matrix<numerics::Word>& matrix, numerics::DataType type);
 
 /// Writes `tensors` in their order. Names must differ.
 void write_safetensors(const std::filesystem::path& path, std::span<const Tensor> tensors);

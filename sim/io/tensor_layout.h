@@ -18,21 +18,18 @@ namespace sptc::io {
 /// One row of the table of element types of tensor files.
 struct ElementType {
   std::string_view name;  ///< as safetensors spells it
-  std::string_view
-      npy;  ///< as the array protocol of NumPy does, without byte order; empty: NumPy has none
+  std::string_view npy;   ///< as the array protocol of NumPy does, without byte order; empty: NumPy has none
   std::int64_t bytes;
   double (*value)(const std::byte*);  ///< of the element whose first byte this is
 };
 
 std::span<const ElementType> element_types();
 
-/// The row called `name`, or null.
 const ElementType* find_element_type(std::string_view name);
 
 /// Product of the extents times `element_bytes`; nothing where it does not fit 64 bits. Extents are
 /// not negative.
-std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape,
-                                         std::int64_t element_bytes);
+std::optional<std::int64_t> packed_bytes(std::span<const std::int64_t> shape, std::int64_t element_bytes);
 
 /// A file of tensors, at its first byte.
 struct OpenedTensors {
@@ -60,8 +57,7 @@ struct SafetensorsHeader {
 };
 
 /// Reads the header of a file of `size` bytes and checks it against that size. Throws InputError.
-SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size,
-                                          const std::string& file);
+SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size, const std::string& file);
 
 /// The words of a "__metadata__": of JSON, an object of strings. Throws InputError at `place`.
 std::map<std::string, std::string> parse_metadata(std::string_view text, const std::string& place);
@@ -76,10 +72,8 @@ std::string safetensors_head(std::span<const TensorEntry> entries,
 std::string npy_bytes(const Tensor& tensor);
 
 /// The next `count` bytes of `stream`. Throws InputError "file: ..." where it ends before.
-std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count,
-                                  const std::string& file);
+std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count, const std::string& file);
 
-/// A little-endian unsigned integer.
 std::uint64_t little_endian(std::span<const std::byte> bytes);
 
 }  // namespace sptc::io

@@ -30,8 +30,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
   const auto size = static_cast<std::uint64_t>(stream.tellg());
   if (size > max_bytes) {
     throw base::InputError(
-        fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind", shown, size,
-                    max_bytes));
+        fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind", shown, size, max_bytes));
   }
   std::string bytes(size, '\0');
   stream.seekg(0);

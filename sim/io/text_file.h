@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+
+#include <fmt/format.h>
+
 #include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sptc::io {
+
+/// Throws InputError with this message.
+template <typename... Args>
+[[noreturn]] void refuse(fmt::format_string<Args...> message, Args&&... args) {
+  throw base::InputError(fmt::format(message, std::forward<Args>(args)...));
+}
 
 /// The bytes of a regular file of at most `max_bytes`. Throws InputError where there is no such
 /// file, it cannot be read, or it is larger.

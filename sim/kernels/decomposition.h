@@ -10,7 +10,7 @@ enum class Decomposition {
   kStreamK,       ///< all CTAs have as many k-tiles, whichever output tiles those belong to
 };
 
-/// In which type the partial sums of split-K pass memory, in cuBLAS's words.
+/// The type in which the partial sums of split-K pass memory, in cuBLAS's words.
 enum class ReductionScheme {
   kComputeType,  ///< that of the accumulators
   kOutputType,   ///< that of D

@@ -32,14 +32,15 @@ constexpr std::int64_t kSmallStageBytes = 8192;
 constexpr std::int64_t kMostWarpgroupStages = 16;
 // wgmma kernels: 128 bytes per row, the widest swizzle of TMA.
 constexpr int kWgmmaTileBytes = 128;
-// Of wgmma with 2:4 weights, k-tiles are half as deep where fewer fit: names of cuSPARSELt's
+// Stages below which k-tiles of wgmma with 2:4 weights are half as deep: names of cuSPARSELt's
 // kernels say 128x256x64 and 128x128x128.
 constexpr int kEnoughSparseStages = 3;
 // CUTLASS's kernels (sm100_gemm_tma_warpspecialized.hpp) have two accumulators in the 512 columns
 // of the tensor memory, so that one tile is stored while the next one is multiplied: here two CTAs
 // of an SM take turns.
 constexpr int kAccumulatorsInTensorMemory = 2;
-// Of copies through registers: one tile is multiplied while the next one takes its place beside it.
+// Stages of copies through registers: one tile is multiplied while the next one takes its place
+// beside it.
 constexpr int kStagesThroughRegisters = 2;
 // Addresses, loop counters and predicates beside the fragments (CUTLASS kernels: 20 to 30); at most
 // 23, because CUTLASS has 2:4 s8 kernels with warp tiles of 64 x 64 (generator.py,
@@ -60,23 +61,19 @@ std::int64_t stage_bytes(const GemmKernel& kernel) {
 
 sm::CtaResources resources(const GemmKernel& kernel) {
   if (!kernel.executed.is_asynchronous()) {
-    return {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread,
-            kernel.shared_memory_per_cta};
+    return {kernel.warps() * kThreadsPerWarp, kernel.registers_per_thread, kernel.shared_memory_per_cta};
   }
   // A warpgroup of producers beside the others: a launch gives every thread as many registers,
   // which setmaxnreg moves.
   const int warps = kernel.warps() + mma::kWarpsPerWarpgroup;
-  const std::int64_t registers =
-      kernel.warps() * base::round_up(kernel.registers_per_thread, kRegisterUnit) +
-      std::int64_t{mma::kWarpsPerWarpgroup} * kProducerRegisters;
-  return {warps * kThreadsPerWarp, static_cast<int>(base::ceil_div(registers, warps)),
-          kernel.shared_memory_per_cta};
+  const std::int64_t registers = kernel.warps() * base::round_up(kernel.registers_per_thread, kRegisterUnit) +
+                                 std::int64_t{mma::kWarpsPerWarpgroup} * kProducerRegisters;
+  return {warps * kThreadsPerWarp, static_cast<int>(base::ceil_div(registers, warps)), kernel.shared_memory_per_cta};
 }
 
 /// Bytes of a k-tile that its warps read from shared memory, each its rows of A and columns of B.
 std::int64_t bytes_read_by_warps(const GemmKernel& kernel) {
-  return kernel.warps_n() *
-             (kernel.stage_bytes(isa::Operand::kA) + kernel.stage_bytes(isa::Operand::kMetadata)) +
+  return kernel.warps_n() * (kernel.stage_bytes(isa::Operand::kA) + kernel.stage_bytes(isa::Operand::kMetadata)) +
          kernel.warps_m() * kernel.stage_bytes(isa::Operand::kB);
 }
 
@@ -85,13 +82,13 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
   kernel.async_copy_bytes = sm.async_copy_bytes;
   const RegisterAllocation registers(kernel);
   const int accumulators = (kernel.promotes ? 2 : 1) * registers.accumulator_count();
-  // Of wgmma nothing but the accumulators is in registers, of tcgen05.mma those that are stored.
+  // Registers hold nothing but the accumulators for wgmma, those that are stored for tcgen05.mma.
   kernel.registers_per_thread =
       kAddressRegisters + (kernel.executed.is_asynchronous() ? accumulators : registers.count());
   std::int64_t available = sm.max_shared_memory_per_cta.count();
   if (kernel.tensor_memory()) {
-    available = std::min(available, sm.shared_memory.count() / kAccumulatorsInTensorMemory -
-                                        sm.reserved_shared_memory_per_cta.count());
+    available = std::min(
+        available, sm.shared_memory.count() / kAccumulatorsInTensorMemory - sm.reserved_shared_memory_per_cta.count());
   }
   const std::int64_t fitting = available / stage_bytes(kernel);
   std::int64_t most = kernel.staged_in_registers()                       ? kStagesThroughRegisters
@@ -118,21 +115,19 @@ void set_resources(GemmKernel& kernel, std::optional<int> stages, const KernelTa
 std::optional<std::string> misfit(const GemmKernel& kernel, const sm::SmSpec& sm) {
   const int vector_rows = kernel.problem.vector_rows;
   if (vector_rows > 0 && vector_rows % kernel.cta_tile.m != 0) {
-    return "is " + std::to_string(kernel.cta_tile.m) + " rows high, and blocks of " +
-           std::to_string(vector_rows) + " rows share their columns";
+    return "is " + std::to_string(kernel.cta_tile.m) + " rows high, and blocks of " + std::to_string(vector_rows) +
+           " rows share their columns";
   }
   if (kernel.registers_per_thread > sm.max_registers_per_thread) {
     return "needs " + std::to_string(kernel.registers_per_thread) + " registers per thread, of " +
            std::to_string(sm.max_registers_per_thread);
   }
   if (kernel.staged_in_registers() && kernel.stages > kStagesThroughRegisters) {
-    return "has " + std::to_string(kernel.stages) +
-           " stages, and without asynchronous copies there are at most " +
+    return "has " + std::to_string(kernel.stages) + " stages, and without asynchronous copies there are at most " +
            std::to_string(kStagesThroughRegisters);
   }
   if (kernel.shared_memory_per_cta > sm.max_shared_memory_per_cta) {
-    return "needs " + std::to_string(kernel.shared_memory_per_cta.count()) +
-           " bytes of shared memory per CTA, of " +
+    return "needs " + std::to_string(kernel.shared_memory_per_cta.count()) + " bytes of shared memory per CTA, of " +
            std::to_string(sm.max_shared_memory_per_cta.count());
   }
   if (kernel.ctas_per_sm < 1 && kernel.occupancy_limit != "warps") {
@@ -144,8 +139,8 @@ std::optional<std::string> misfit(const GemmKernel& kernel, const sm::SmSpec& sm
   return std::nullopt;
 }
 
-GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& instruction,
-                       const TileShape& tile, std::int64_t tile_k) {
+GemmKernel kernel_with(const GemmProblem& problem, const mma::MmaInstruction& instruction, const TileShape& tile,
+                       std::int64_t tile_k) {
   GemmKernel kernel;
   kernel.problem = problem;
   kernel.instruction = instruction;
@@ -167,10 +162,9 @@ mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelT
   const mma::MmaDesign design = target.sm.tensor_core.mma_design();
   const sparsity::Pattern hardware = sparsity::hardware_pattern(problem.dtype);
   const sparsity::Pattern pattern = problem.pattern.value_or(hardware);
-  mma::MmaInstruction instruction =
-      design == mma::MmaDesign() && pattern == hardware
-          ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
-          : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
+  mma::MmaInstruction instruction = design == mma::MmaDesign() && pattern == hardware
+                                        ? mma::gemm_instruction(target.instruction_set, problem.dtype, problem.sparse)
+                                        : mma::gemm_instruction(problem.dtype, problem.sparse, design, pattern);
   if (problem.storage.block_scaled()) {
     instruction.scales = mma::gemm_scales(problem.dtype, problem.storage.scale_block);
   }
@@ -181,8 +175,7 @@ bool is_explored(const mma::MmaInstruction& instruction) {
   constexpr std::array<std::string_view, 3> kShapes{"ampere", "turing", "volta"};
   return !instruction.is_asynchronous() &&
          std::none_of(kShapes.begin(), kShapes.end(), [&](std::string_view architecture) {
-           return instruction ==
-                  mma::gemm_instruction(architecture, instruction.a_type, instruction.sparse);
+           return instruction == mma::gemm_instruction(architecture, instruction.a_type, instruction.sparse);
          });
 }
 
@@ -200,8 +193,7 @@ std::int64_t GemmKernel::stage_bytes(isa::Operand operand) const {
 
 std::int64_t GemmKernel::loaded_a_registers() const {
   const int bits = numerics::storage_bits(problem.dtype);
-  return base::ceil_div(
-      std::int64_t{mma::operand_registers(instruction).a} * problem.storage.a_bits(bits), bits);
+  return base::ceil_div(std::int64_t{mma::operand_registers(instruction).a} * problem.storage.a_bits(bits), bits);
 }
 
 double GemmKernel::dequantise_slots() const {
@@ -230,9 +222,7 @@ int GemmKernel::readers(isa::Operand operand, const CtaTile& where) const {
   const bool is_b = operand == isa::Operand::kB;
   const std::int64_t index = is_b ? where.tile_m : where.tile_n;
   const std::int64_t tiles = is_b ? tiles_m() : tiles_n();
-  // The last cluster may be cut off by the edge.
-  return static_cast<int>(
-      std::min<std::int64_t>(cluster_ctas, tiles - index / cluster_ctas * cluster_ctas));
+  return static_cast<int>(std::min<std::int64_t>(cluster_ctas, tiles - index / cluster_ctas * cluster_ctas));
 }
 
 void GemmKernel::cut_k(int slices) {
@@ -252,18 +242,16 @@ std::int64_t GemmKernel::issued_macs() const {
     macs = macs ? base::checked_multiply(*macs, factor) : std::nullopt;
   }
   if (!macs) {
-    throw base::InputError(
-        std::to_string(problem.shape.m) + " x " + std::to_string(problem.shape.n) + " x " +
-        std::to_string(problem.shape.k) + ", batch " + std::to_string(problem.batch) +
-        ": the multiply-accumulates of whole tiles do not fit 64 bits");
+    throw base::InputError(std::to_string(problem.shape.m) + " x " + std::to_string(problem.shape.n) + " x " +
+                           std::to_string(problem.shape.k) + ", batch " + std::to_string(problem.batch) +
+                           ": the multiply-accumulates of whole tiles do not fit 64 bits");
   }
   return *macs;
 }
 
 CtaTile GemmKernel::rasterise(std::int64_t cta) const {
   const RasterPiece at = first_piece(*this, cta, cta + 1);
-  return {at.slice / split_k, at.first / at.width, at.first_n + at.first % at.width,
-          at.slice % split_k};
+  return {at.slice / split_k, at.first / at.width, at.first_n + at.first % at.width, at.slice % split_k};
 }
 
 KernelResult GemmKernel::result(std::int64_t sms) const {
@@ -294,8 +282,7 @@ namespace {
 
 /// What the tile is made of, wgmma.m64nNk.. or tcgen05.mma.m128nNk.., with the operands of
 /// `instruction`; that one itself where it is of mma.sync or the SM has no other.
-mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstruction& instruction,
-                                  const sm::SmSpec& sm) {
+mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstruction& instruction, const sm::SmSpec& sm) {
   mma::MmaInstruction result = instruction;
   if (tile.family != mma::MmaFamily::kMma && sm.has(tile.family)) {
     result.family = tile.family;
@@ -305,7 +292,6 @@ mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstructi
   return result;
 }
 
-/// The tile as the kernel of a transposed problem has it.
 TileShape turned(TileShape tile) {
   std::swap(tile.cta_m, tile.cta_n);
   std::swap(tile.warp_m, tile.warp_n);
@@ -319,8 +305,8 @@ bool divides(const mma::MmaInstruction& instruction, const TileShape& tile) {
 }  // namespace
 
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShape& shape,
-                                        const KernelOverrides& overrides,
-                                        const KernelTarget& target, std::string& reason) {
+                                        const KernelOverrides& overrides, const KernelTarget& target,
+                                        std::string& reason) {
   if (shape.transposed && (asked.sparse || !asked.storage.plain())) {
     reason = "is transposed, which those of sparse or quantised weights are not";
     return std::nullopt;
@@ -331,9 +317,9 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShap
   const mma::MmaInstruction executed = executed_with(tile, instruction, target.sm);
   const bool asynchronous = executed.is_asynchronous();
   const int bits = problem.bits_of(isa::Operand::kA);
-  const std::int64_t depth =
-      asynchronous ? depth_of(kWgmmaTileBytes, bits, instruction)
-                   : std::max(depth_of(kTileBytes, bits, instruction), shortest_depth(instruction));
+  const std::int64_t depth = asynchronous
+                                 ? depth_of(kWgmmaTileBytes, bits, instruction)
+                                 : std::max(depth_of(kTileBytes, bits, instruction), shortest_depth(instruction));
   GemmKernel kernel = kernel_with(problem, instruction, tile, depth);
   if (!asynchronous && !divides(instruction, tile)) {
     reason = "has warp tiles that no " + instruction.ptx_name() + " divides";
@@ -350,18 +336,15 @@ std::optional<GemmKernel> fitted_kernel(const GemmProblem& asked, const TileShap
   if (tile.cta_k > 0) {
     kernel = kernel_with(problem, instruction, tile, tile.cta_k);
   } else if (executed.family == mma::MmaFamily::kWgmma && problem.sparse &&
-             target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) <
-                 kEnoughSparseStages) {
+             target.sm.max_shared_memory_per_cta.count() / stage_bytes(kernel) < kEnoughSparseStages) {
     kernel = kernel_with(problem, instruction, tile, depth / 2);
   }
   if (asynchronous) {
     kernel.executed = executed;
     kernel.cta_group = tile.cta_group;
     kernel.cluster_ctas = tile.cluster_ctas > 0 ? tile.cluster_ctas : target.launch.cluster_ctas;
-    kernel.promotes =
-        executed.family == mma::MmaFamily::kWgmma && !problem.sparse &&
-        numerics::is_fp8(problem.dtype) &&
-        target.library.accumulation_for(problem.conditions) == Fp8Accumulation::kPromoted;
+    kernel.promotes = executed.family == mma::MmaFamily::kWgmma && !problem.sparse && numerics::is_fp8(problem.dtype) &&
+                      target.library.accumulation_for(problem.conditions) == Fp8Accumulation::kPromoted;
   }
   kernel.swizzle = target.library.swizzle_for(problem.sparse);
   if (problem.dtype == numerics::DataType::kF16) {
@@ -390,33 +373,28 @@ void use_all_stages(GemmKernel& kernel, const KernelTarget& target) {
   set_resources(kernel, static_cast<int>(std::min<std::int64_t>(fitting, kMostStages)), target);
 }
 
-GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const KernelTarget& target) {
+GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target) {
   const base::GemmShape& tile = *overrides.cta_tile;
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
-  const std::string name =
-      std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
+  const std::string name = std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" + std::to_string(tile.k);
   const std::int64_t depth = shortest_depth(instruction);
   const int rows = std::max(instruction.shape.m, kLeastWarpRows);
-  if (tile.m <= 0 || tile.m % rows != 0 || tile.n <= 0 || tile.n % instruction.shape.n != 0 ||
-      tile.k <= 0 || tile.k % depth != 0 || std::max({tile.m, tile.n, tile.k}) > kMaxTileExtent) {
-    throw base::InputError("tile " + name + " does not fit " + instruction.ptx_name() +
-                           ": m must be a multiple of " + std::to_string(rows) + ", n of " +
-                           std::to_string(instruction.shape.n) + ", k of " + std::to_string(depth) +
-                           ", each at most " + std::to_string(kMaxTileExtent));
+  if (tile.m <= 0 || tile.m % rows != 0 || tile.n <= 0 || tile.n % instruction.shape.n != 0 || tile.k <= 0 ||
+      tile.k % depth != 0 || std::max({tile.m, tile.n, tile.k}) > kMaxTileExtent) {
+    throw base::InputError("tile " + name + " does not fit " + instruction.ptx_name() + ": m must be a multiple of " +
+                           std::to_string(rows) + ", n of " + std::to_string(instruction.shape.n) + ", k of " +
+                           std::to_string(depth) + ", each at most " + std::to_string(kMaxTileExtent));
   }
   std::optional<GemmKernel> best;
   std::string reason = "cannot be split into at most 32 warps";
   for (const int warp_m : {64, 32, kLeastWarpRows}) {
     for (const int warp_n : {64, 32, 16, 8}) {
-      if (tile.m % warp_m != 0 || tile.n % warp_n != 0 ||
-          !divides(instruction, {0, 0, warp_m, warp_n}) ||
+      if (tile.m % warp_m != 0 || tile.n % warp_n != 0 || !divides(instruction, {0, 0, warp_m, warp_n}) ||
           (tile.m / warp_m) * (tile.n / warp_n) > kMaxWarpsPerCta) {
         continue;
       }
-      GemmKernel kernel =
-          kernel_with(problem, instruction,
-                      {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n}, tile.k);
+      GemmKernel kernel = kernel_with(problem, instruction,
+                                      {static_cast<int>(tile.m), static_cast<int>(tile.n), warp_m, warp_n}, tile.k);
       set_resources(kernel, overrides.stages, target);
       if (const auto why = misfit(kernel, target.sm)) {
         reason = *why;

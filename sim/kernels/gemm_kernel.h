@@ -20,7 +20,7 @@ struct KernelResult;
 struct KernelTarget;
 struct TileShape;
 
-/// Of an accumulator, f32 or s32.
+/// Bytes of an accumulator, f32 or s32.
 inline constexpr std::int64_t kAccumulatorBytes = 4;
 
 /// Where a CTA works: GEMM of the batch, its tile of D, and its slice of K.
@@ -42,10 +42,11 @@ struct GemmKernel {
   /// in shared memory, where TMA copies them: wgmma of Hopper, or tcgen05.mma of Blackwell, whose
   /// accumulators lie in the tensor memory. Of those two only time is simulated.
   mma::MmaInstruction executed{};
-  /// Of tcgen05.mma: CTAs that share an instruction, twice as high as the tile of each. Each copies
+  /// CTAs that share an instruction of tcgen05.mma, twice as high as the tile of each. Each copies
   /// its part of the columns of B, which the tensor cores of both read.
   int cta_group = 1;
-  /// Of warpgroups: CTAs of a cluster, which copy what they have in common once (TMA multicast).
+  /// CTAs of a cluster of warpgroup kernels, which copy what they have in common once (TMA
+  /// multicast).
   int cluster_ctas = 1;
   int swizzle = 8;            ///< columns of tiles in a group of the rasterisation
   base::GemmShape cta_tile;   ///< k logical
@@ -59,7 +60,7 @@ struct GemmKernel {
   int parts_of_tile = 0;        ///< of stream-K: into which each tile is cut; 0: as CTAs come out
   int sum_bytes_per_cycle = 0;  ///< see SegmentK; 0: as the port of the SM lets them through
   bool searched = false;        ///< see kernel_search.h
-  double issue_stretch = 1;     ///< see sim/kernels/issue_stretch.h
+  double issue_stretch = 1;     ///< see sim/kernels/kernel_candidates.h
   int registers_per_thread = 0;
   base::Bytes shared_memory_per_cta;
   int ctas_per_sm = 0;
@@ -67,22 +68,18 @@ struct GemmKernel {
   base::Bytes carve_out;             ///< shared memory of an SM that holds them
 
   /// Whole groups of CTAs: the last tile may lie beyond the edge.
-  std::int64_t tiles_m() const {
-    return base::ceil_div(problem.shape.m, cta_tile.m * cta_group) * cta_group;
-  }
+  std::int64_t tiles_m() const { return base::ceil_div(problem.shape.m, cta_tile.m * cta_group) * cta_group; }
   std::int64_t tiles_n() const { return base::ceil_div(problem.shape.n, cta_tile.n); }
-  /// Along K, of all slices.
+  /// k-tiles of all slices.
   std::int64_t all_k_tiles() const { return base::ceil_div(problem.shape.k, cta_tile.k); }
-  /// Of one slice; the last one may have fewer.
+  /// k-tiles of one slice; the last one may have fewer.
   std::int64_t k_tiles() const { return base::ceil_div(all_k_tiles(), split_k); }
   /// Depth of the deepest slice, in mean ones.
-  double deepest_slice() const {
-    return static_cast<double>(k_tiles() * split_k) / static_cast<double>(all_k_tiles());
-  }
+  double deepest_slice() const { return static_cast<double>(k_tiles() * split_k) / static_cast<double>(all_k_tiles()); }
   /// Cuts K into `slices` as deep as the deepest has to be; those that find no k-tile left are not
   /// launched (CUTLASS: grid_tiled_shape.k of GemmUniversal).
   void cut_k(int slices);
-  /// Of the slice of output tile `tile` in the order of rasterise().
+  /// k-tiles of the slice of output tile `tile` in the order of rasterise().
   std::int64_t k_tiles_of(std::int64_t tile) const;
   /// Output tiles, each slice of K counted: as many CTAs where each has one.
   std::int64_t ctas() const { return problem.batch * tiles_m() * tiles_n() * split_k; }
@@ -97,9 +94,7 @@ struct GemmKernel {
   int warps_n() const { return static_cast<int>(cta_tile.n / warp_tile.n); }
   int warps() const { return warps_m() * warps_n(); }
   /// Elements of a row of A as stored, of `k` logical ones (whole instructions).
-  std::int64_t compressed_k(std::int64_t k) const {
-    return k / instruction.shape.k * instruction.compressed_k();
-  }
+  std::int64_t compressed_k(std::int64_t k) const { return k / instruction.shape.k * instruction.compressed_k(); }
   bool tensor_memory() const { return executed.family == mma::MmaFamily::kTcgen05; }
   /// Bytes that a k-tile of an operand occupies in the shared memory of a CTA.
   std::int64_t stage_bytes(isa::Operand operand) const;
@@ -153,8 +148,8 @@ constexpr std::int64_t shortest_depth(const mma::MmaInstruction& instruction) {
 /// A kernel with these tiles, its stages, registers, shared memory and occupancy on `target`.
 /// Nothing, and `reason` filled, where it does not fit.
 std::optional<GemmKernel> fitted_kernel(const GemmProblem& problem, const TileShape& tile,
-                                        const KernelOverrides& overrides,
-                                        const KernelTarget& target, std::string& reason);
+                                        const KernelOverrides& overrides, const KernelTarget& target,
+                                        std::string& reason);
 
 /// Where no SM has a second CTA that takes turns with the first, a kernel with tensor memory has
 /// the stages of both.
@@ -164,7 +159,6 @@ void use_all_stages(GemmKernel& kernel, const KernelTarget& target);
 /// the warp tiles that divide it and fit the registers, four warps or more where the tile allows
 /// it, the one that reads least from shared memory. Throws InputError for a tile that is no
 /// multiple of the instruction or does not fit the SM.
-GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const KernelTarget& target);
+GemmKernel forced_kernel(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target);
 
 }  // namespace sptc::kernels

@@ -13,8 +13,8 @@ namespace sptc::kernels {
 struct GemmOperands {
   base::Matrix<numerics::Word> a;           ///< [m, k]; used when dense
   sparsity::CompressedMatrix compressed_a;  ///< used when sparse
-  /// Of a pattern that no GPU has, instead of nibbles: [m, compressed k], where in its group each
-  /// kept element stands.
+  /// Places in its group of each kept element of a pattern that no GPU has, instead of nibbles: [m,
+  /// compressed k].
   base::Matrix<std::uint8_t> indices;
   base::Matrix<numerics::Word> b_columns;  ///< [n, k]: column j of B is row j here (k contiguous)
 };

@@ -21,7 +21,7 @@ struct GemmProblem {
   std::int64_t batch = 1;
   numerics::DataType dtype = numerics::DataType::kF16;
   bool sparse = false;  ///< A at an N:M pattern
-  /// That mma.sp executes; nothing: the hardware's for the type.
+  /// The pattern that mma.sp executes; nothing: the hardware's for the type.
   std::optional<sparsity::Pattern> pattern = std::nullopt;
   /// V:N:M weights: rows of A that share a choice of columns; `shape.k` counts those columns of
   /// the `source_k` that A and B have. 0: all columns.
@@ -30,7 +30,7 @@ struct GemmProblem {
   /// Share of the elements of B that are distinct in DRAM: the windows of a convolution overlap,
   /// and what they share is fetched once and found in the L2.
   double distinct_b = 1;
-  /// Of D in memory; nothing: that of the operands, of integers the accumulator's.
+  /// Type of D in memory; nothing: that of the operands, of integers the accumulator's.
   std::optional<numerics::DataType> d_dtype = std::nullopt;
   LaunchConditions conditions = {};
   /// What its epilogue does with an element of D beside converting and storing it [instructions of
@@ -42,14 +42,12 @@ struct GemmProblem {
 
   auto operator<=>(const GemmProblem&) const = default;
 
-  /// Of integers in memory, too: an integer kernel of a library.
+  /// Whether it is an integer kernel of a library: integers in memory, too.
   bool is_integer() const { return !numerics::info(dtype).is_float() && !storage.weight; }
 
   bool is_weight(isa::Operand operand) const { return (operand == isa::Operand::kB) == transposed; }
-  /// Share of the elements of A or B that are distinct in DRAM.
   double distinct(isa::Operand operand) const { return is_weight(operand) ? 1 : distinct_b; }
 
-  /// The same with A and B, M and N in each other's place.
   GemmProblem turned() const {
     GemmProblem result = *this;
     std::swap(result.shape.m, result.shape.n);
@@ -57,12 +55,10 @@ struct GemmProblem {
     return result;
   }
 
-  /// A tile of the kernel with m and n where they were asked for.
   base::GemmShape as_asked(base::GemmShape tile) const {
     return transposed ? base::GemmShape{tile.n, tile.m, tile.k} : tile;
   }
 
-  /// Bits of an element of an operand in memory.
   int bits_of(isa::Operand operand) const {
     const int bits = numerics::storage_bits(dtype);
     return operand == isa::Operand::kA ? storage.a_bits(bits) : bits;

@@ -18,8 +18,7 @@ constexpr std::int64_t kSectorBytes = 32;
 
 numerics::DataType output_type(const GemmProblem& problem) {
   const bool is_float = numerics::info(problem.dtype).is_float();
-  return problem.d_dtype.value_or(is_float ? problem.dtype
-                                           : numerics::accumulator_type(problem.dtype));
+  return problem.d_dtype.value_or(is_float ? problem.dtype : numerics::accumulator_type(problem.dtype));
 }
 
 int output_bits(const GemmProblem& problem) {
@@ -28,8 +27,7 @@ int output_bits(const GemmProblem& problem) {
 
 int stored_bits(const GemmKernel& kernel) {
   constexpr int kAccumulatorBits = 32;
-  const bool as_accumulated =
-      kernel.split_k > 1 && kernel.reduction_scheme == ReductionScheme::kComputeType;
+  const bool as_accumulated = kernel.split_k > 1 && kernel.reduction_scheme == ReductionScheme::kComputeType;
   return as_accumulated ? kAccumulatorBits : output_bits(kernel.problem);
 }
 
@@ -54,8 +52,7 @@ std::int64_t GemmBytes::row_bytes(isa::Operand operand, std::int64_t k) const {
 
 std::int64_t GemmBytes::copied_k(isa::Operand operand) const {
   const std::int64_t k = std::min(cta_tile_.k, problem_.shape.k);
-  return operand == isa::Operand::kA && sparse_ ? base::ceil_div(k, pattern_.group) * pattern_.kept
-                                                : k;
+  return operand == isa::Operand::kA && sparse_ ? base::ceil_div(k, pattern_.group) * pattern_.kept : k;
 }
 
 std::int64_t GemmBytes::column_index_bits(std::int64_t groups) const {
@@ -65,8 +62,7 @@ std::int64_t GemmBytes::column_index_bits(std::int64_t groups) const {
   // Each block of V rows names the columns of a group among the M of the source.
   const std::int64_t source =
       problem_.source_k * sparsity::kVectorColumns / std::max<std::int64_t>(problem_.shape.k, 1);
-  const auto bits =
-      static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(source - 1)));
+  const auto bits = static_cast<std::int64_t>(std::bit_width(static_cast<std::uint64_t>(source - 1)));
   return base::ceil_div(groups * sparsity::kVectorColumns * bits, problem_.vector_rows);
 }
 
@@ -75,21 +71,15 @@ double GemmBytes::other_columns_bytes() const {
     return 0;
   }
   // A column of B is read by some block unless none of them keeps it.
-  const double kept =
-      static_cast<double>(problem_.shape.k) / static_cast<double>(problem_.source_k);
+  const double kept = static_cast<double>(problem_.shape.k) / static_cast<double>(problem_.source_k);
   const auto blocks = static_cast<double>(base::ceil_div(problem_.shape.m, problem_.vector_rows));
   const double read = static_cast<double>(problem_.source_k) * (1 - std::pow(1 - kept, blocks));
-  return (read - static_cast<double>(problem_.shape.k)) * static_cast<double>(problem_.shape.n) *
-         bits_ / 8;
+  return (read - static_cast<double>(problem_.shape.k)) * static_cast<double>(problem_.shape.n) * bits_ / 8;
 }
 
 std::int64_t GemmBytes::tile_rows(isa::Operand operand) const {
   return operand == isa::Operand::kB ? std::min(cta_tile_.n, problem_.shape.n)
                                      : std::min(cta_tile_.m, problem_.shape.m);
-}
-
-std::int64_t GemmBytes::tile_bytes(isa::Operand operand) const {
-  return tile_rows(operand) * row_bytes(operand, std::min(cta_tile_.k, problem_.shape.k));
 }
 
 std::int64_t GemmBytes::output_tile_bytes() const {
@@ -119,8 +109,7 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
     copies.rows_of_warp = base::ceil_div(copies.part, warps_);
     copies.row_bytes = row_bytes(operand, kernel.cta_tile.k);
     const std::int64_t rows = std::min(copies.edge, copies.length);
-    const std::int64_t stored =
-        row_bytes(operand, std::min(kernel.cta_tile.k, kernel.problem.shape.k));
+    const std::int64_t stored = row_bytes(operand, std::min(kernel.cta_tile.k, kernel.problem.shape.k));
     const std::int64_t at_once = kernel.persistent() ? copies.part : copies.rows_of_warp;
     copies.tile_stride = rows / at_once * base::round_up(at_once * stored, kSectorBytes) +
                          base::round_up(rows % at_once * stored, kSectorBytes);
@@ -134,8 +123,7 @@ GemmTraffic::GemmTraffic(const GemmKernel& kernel)
 std::int64_t GemmTraffic::slice_row_bytes(isa::Operand operand, std::int64_t slice) const {
   const std::int64_t tile_k = kernel_.cta_tile.k;
   const std::int64_t first = slice * k_tiles_ * tile_k;
-  const std::int64_t k =
-      std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, k_tiles_ * tile_k);
+  const std::int64_t k = std::clamp<std::int64_t>(kernel_.problem.shape.k - first, 0, k_tiles_ * tile_k);
   return k / tile_k * row_bytes(operand, tile_k) + row_bytes(operand, k % tile_k);
 }
 
@@ -144,12 +132,10 @@ PanelRows GemmTraffic::panel_rows(isa::Operand operand) const {
                                      : PanelRows{kernel_.problem.shape.m, kernel_.cta_tile.m};
 }
 
-std::int64_t GemmTraffic::requested_bytes(isa::Operand operand, std::int64_t begin,
-                                          std::int64_t end) const {
+std::int64_t GemmTraffic::requested_bytes(isa::Operand operand, std::int64_t begin, std::int64_t end) const {
   const bool is_b = operand == isa::Operand::kB;
   const PanelRows rows = panel_rows(operand);
   const std::int64_t tiles = is_b ? kernel_.tiles_n() : kernel_.tiles_m();
-  // Rows of a group of CTAs may lie beyond the edge as a whole.
   const std::int64_t first_short = rows.length / rows.edge;
   std::int64_t bytes = 0;
   for_each_piece(kernel_, begin, end, [&](const RasterPiece& piece) {
@@ -163,39 +149,33 @@ std::int64_t GemmTraffic::requested_bytes(isa::Operand operand, std::int64_t beg
       }
       missing += at_edge * (rows.edge - rows.of(tile));
     }
-    bytes += (piece.count * rows.edge - missing) *
-             slice_row_bytes(operand, piece.slice % kernel_.split_k);
+    bytes += (piece.count * rows.edge - missing) * slice_row_bytes(operand, piece.slice % kernel_.split_k);
   });
   return is_b ? bytes / kernel_.cta_group : bytes;
 }
 
 sm::MemoryRange GemmTraffic::partial_sums(std::int64_t writer, int warp, int row) const {
   constexpr std::int64_t kFlagBytes = 32;  // a sector
-  const std::int64_t row_bytes =
-      kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
+  const std::int64_t row_bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
   const std::int64_t of_warp = kernel_.fragments_m() * row_bytes + kFlagBytes;
   const std::int64_t first = (writer * kernel_.warps() + warp) * of_warp;
   const bool flag = row == kFlag;
   const std::int64_t offset = flag ? kernel_.fragments_m() * row_bytes : row * row_bytes;
-  return {first_partial_sum_ + static_cast<std::uint64_t>(first + offset),
-          flag ? kFlagBytes : row_bytes};
+  return {first_partial_sum_ + static_cast<std::uint64_t>(first + offset), flag ? kFlagBytes : row_bytes};
 }
 
-sm::MemoryRange GemmTraffic::range(std::int64_t cta, int warp,
-                                   const isa::WarpInstruction& instruction,
+sm::MemoryRange GemmTraffic::range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                                    std::int64_t tile) const {
   const Place& place = place_of(cta);
-  return instruction.opcode == isa::Opcode::kStoreGlobal
-             ? store(place.tile, warp, instruction.where.row)
-             : copy(place, warp, instruction, tile);
+  return instruction.opcode == isa::Opcode::kStoreGlobal ? store(place.tile, warp, instruction.where.row)
+                                                         : copy(place, warp, instruction, tile);
 }
 
 const GemmTraffic::Place& GemmTraffic::place_of(std::int64_t cta) const {
   Place& place = places_[static_cast<std::size_t>(cta) % places_.size()];
   if (place.cta != cta) {
     const CtaTile tile = kernel_.rasterise(cta);
-    place = {cta, tile, kernel_.readers(isa::Operand::kA, tile),
-             kernel_.readers(isa::Operand::kB, tile)};
+    place = {cta, tile, kernel_.readers(isa::Operand::kA, tile), kernel_.readers(isa::Operand::kB, tile)};
   }
   return place;
 }
@@ -203,13 +183,12 @@ const GemmTraffic::Place& GemmTraffic::place_of(std::int64_t cta) const {
 /// Where the windows of a convolution overlap, tiles do as well: of each a part is new.
 std::int64_t GemmTraffic::overlapping(std::int64_t offset) const {
   const double distinct = kernel_.problem.distinct_b;
-  return distinct == 1 ? offset
-                       : static_cast<std::int64_t>(distinct * static_cast<double>(offset)) /
-                             kSectorBytes * kSectorBytes;
+  return distinct == 1
+             ? offset
+             : static_cast<std::int64_t>(distinct * static_cast<double>(offset)) / kSectorBytes * kSectorBytes;
 }
 
-sm::MemoryRange GemmTraffic::copy(const Place& place, int warp,
-                                  const isa::WarpInstruction& instruction,
+sm::MemoryRange GemmTraffic::copy(const Place& place, int warp, const isa::WarpInstruction& instruction,
                                   std::int64_t tile) const {
   const isa::Operand operand = instruction.operand;
   const bool is_b = operand == isa::Operand::kB;
@@ -224,30 +203,25 @@ sm::MemoryRange GemmTraffic::copy(const Place& place, int warp,
   const std::int64_t rows = std::clamp<std::int64_t>(valid_rows - first_row, 0, share);
   const std::int64_t tile_k = kernel_.cta_tile.k;
   const std::int64_t k_tile = where.slice * k_tiles_ + tile;
-  const std::int64_t valid_k =
-      std::clamp<std::int64_t>(kernel_.problem.shape.k - k_tile * tile_k, 0, tile_k);
+  const std::int64_t valid_k = std::clamp<std::int64_t>(kernel_.problem.shape.k - k_tile * tile_k, 0, tile_k);
   const std::int64_t bytes = valid_k == tile_k ? copies.row_bytes : row_bytes(operand, valid_k);
-  const std::int64_t place_of_tile =
-      (where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile;
-  const bool activations =
-      operand != isa::Operand::kMetadata && !kernel_.problem.is_weight(operand);
-  const std::int64_t offset = (activations ? overlapping(place_of_tile * copies.tile_stride)
-                                           : place_of_tile * copies.tile_stride) +
-                              (part * (instruction.first_warp_only ? 1 : warps_) + of_part) *
-                                  base::round_up(share * bytes, kSectorBytes);
+  const std::int64_t place_of_tile = (where.batch * copies.tiles + index) * k_tiles_ * kernel_.split_k + k_tile;
+  const bool activations = operand != isa::Operand::kMetadata && !kernel_.problem.is_weight(operand);
+  const std::int64_t offset =
+      (activations ? overlapping(place_of_tile * copies.tile_stride) : place_of_tile * copies.tile_stride) +
+      (part * (instruction.first_warp_only ? 1 : warps_) + of_part) * base::round_up(share * bytes, kSectorBytes);
   const int readers = is_b ? place.readers_of_b : place.readers_of_a;
   const bool fills = instruction.bulk && operand != isa::Operand::kMetadata;
-  return {
-      copies.first + static_cast<std::uint64_t>(offset), rows * bytes, readers,
-      fills ? panel_rows(operand).beyond(index, copies.parts * readers) * copied_k(operand) : 0};
+  return {copies.first + static_cast<std::uint64_t>(offset), rows * bytes, readers,
+          fills ? panel_rows(operand).beyond(index, copies.parts * readers) * copied_k(operand) : 0};
 }
 
 sm::MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_row) const {
   const base::GemmShape& shape = kernel_.problem.shape;
   const std::int64_t height = kernel_.instruction.shape.m;
   const std::int64_t width = kernel_.warp_tile.n;
-  const std::int64_t row = where.tile_m * kernel_.cta_tile.m +
-                           warp % kernel_.warps_m() * kernel_.warp_tile.m + fragment_row * height;
+  const std::int64_t row =
+      where.tile_m * kernel_.cta_tile.m + warp % kernel_.warps_m() * kernel_.warp_tile.m + fragment_row * height;
   const std::int64_t col = where.tile_n * kernel_.cta_tile.n + warp / kernel_.warps_m() * width;
   const std::int64_t rows = std::clamp<std::int64_t>(shape.m - row, 0, height);
   const std::int64_t cols = std::clamp<std::int64_t>(shape.n - col, 0, width);
@@ -255,8 +229,7 @@ sm::MemoryRange GemmTraffic::store(const CtaTile& where, int warp, int fragment_
   // Pieces of 16 rows and the width of a warp tile, row after row of them.
   const std::int64_t columns = base::ceil_div(shape.n, width);
   const std::int64_t gemm = where.batch * kernel_.split_k + where.slice;
-  const std::int64_t piece =
-      (gemm * base::ceil_div(shape.m, height) + row / height) * columns + col / width;
+  const std::int64_t piece = (gemm * base::ceil_div(shape.m, height) + row / height) * columns + col / width;
   const std::int64_t stride = std::min(height, shape.m) * std::min(width, shape.n) * bits / 8;
   return {first_d_ + static_cast<std::uint64_t>(piece * stride), rows * cols * bits / 8};
 }

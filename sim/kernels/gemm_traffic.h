@@ -10,8 +10,8 @@
 
 namespace sptc::kernels {
 
-/// Bits of an element of D in memory, to which the epilogue converts: of the type that was asked
-/// for, or that of the operands, or of TF32 and integers the accumulator's.
+/// Type of D in memory, to which the epilogue converts: the one that was asked for, or that of the
+/// operands, or the accumulator's for TF32 and integers.
 numerics::DataType output_type(const GemmProblem& problem);
 int output_bits(const GemmProblem& problem);
 
@@ -23,14 +23,12 @@ class GemmBytes {
  public:
   explicit GemmBytes(const GemmKernel& kernel);
 
-  /// Bytes of one tile of an operand, without edges.
-  std::int64_t tile_bytes(isa::Operand operand) const;
   /// Bytes of `k` (logical) elements of a row of an operand, or of a column of B.
   std::int64_t row_bytes(isa::Operand operand, std::int64_t k) const;
-  /// Elements of a row of A or of a column of B that a k-tile copies: of 2:4 weights what is kept.
+  /// Elements of a row of A or of a column of B that a k-tile copies: what is kept of 2:4 weights.
   std::int64_t copied_k(isa::Operand operand) const;
-  /// Bytes of B that CTAs of different rows read beside what one of them does: V:N:M blocks choose
-  /// columns of their own. Of one GEMM of the batch.
+  /// Bytes of B in one GEMM of the batch that CTAs of different rows read beside what one of them
+  /// does: V:N:M blocks choose columns of their own.
   double other_columns_bytes() const;
   /// Bytes of D of one CTA tile.
   std::int64_t output_tile_bytes() const;
@@ -51,9 +49,7 @@ class GemmBytes {
 struct PanelRows {
   std::int64_t length, edge;
 
-  std::int64_t of(std::int64_t tile) const {
-    return std::clamp<std::int64_t>(length - tile * edge, 0, edge);
-  }
+  std::int64_t of(std::int64_t tile) const { return std::clamp<std::int64_t>(length - tile * edge, 0, edge); }
   /// Rows beyond the edge in the box of TMA that it cuts, of `tile`, whose rows `boxes` copy.
   std::int64_t beyond(std::int64_t tile, std::int64_t boxes) const {
     const std::int64_t box = edge / boxes;
@@ -64,10 +60,9 @@ struct PanelRows {
 
 /// Where the operands and D of a GEMM kernel lie in global memory, and how much of them a warp
 /// moves. Operands lie tile after tile, without the padding of the edges: a tile of a row of tiles
-/// is the same bytes for every CTA that needs it, which is what the L2 has to see. What is copied
-/// at once begins with a sector: of one that two copies share, the second would find its bytes
-/// there without anybody having read them from DRAM. Tiles of B that are less distinct than they
-/// are long (GemmProblem::distinct_b) begin before the end of the one before.
+/// is the same bytes for every CTA that needs it. What is copied at once begins with a sector.
+/// Tiles of B that are less distinct than they are long (GemmProblem::distinct_b) begin before the
+/// end of the one before.
 class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
  public:
   explicit GemmTraffic(const GemmKernel& kernel);
@@ -104,8 +99,7 @@ class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
   };
 
   const Place& place_of(std::int64_t cta) const;
-  sm::MemoryRange copy(const Place& place, int warp, const isa::WarpInstruction& instruction,
-                       std::int64_t tile) const;
+  sm::MemoryRange copy(const Place& place, int warp, const isa::WarpInstruction& instruction, std::int64_t tile) const;
   std::int64_t overlapping(std::int64_t offset) const;
   sm::MemoryRange store(const CtaTile& where, int warp, int fragment_row) const;
 
@@ -114,7 +108,7 @@ class GemmTraffic : public sm::CtaTraffic, public GemmBytes {
   std::int64_t k_tiles_;          ///< of a slice
   std::int64_t warps_;
   std::uint64_t first_d_ = 0, first_partial_sum_ = 0;
-  /// Those that were asked for last: the CTAs that are resident take turns.
+  /// The places that were asked for last: the CTAs that are resident take turns.
   mutable std::array<Place, 256> places_;
 };
 

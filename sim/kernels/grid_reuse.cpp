@@ -41,10 +41,9 @@ class PanelBytes {
     const auto slice = static_cast<std::size_t>(panel / tiles_) % row_bytes_.size();
     return static_cast<double>(rows_.of(panel % tiles_)) * row_bytes_[slice];
   }
-  /// Of all panels of one GEMM of the batch.
+  /// Bytes of all panels of one GEMM of the batch.
   double all() const {
-    return static_cast<double>(rows_.length) *
-           std::accumulate(row_bytes_.begin(), row_bytes_.end(), 0.0);
+    return static_cast<double>(rows_.length) * std::accumulate(row_bytes_.begin(), row_bytes_.end(), 0.0);
   }
 
  private:
@@ -66,13 +65,8 @@ class Panels {
   /// `distinct`: share of a panel's bytes that the L2 has to fetch and keep; the rest it has seen
   /// a few tiles earlier.
   /// `resident`: share of them that the L2 holds before the first wave.
-  Panels(const PanelBytes& bytes, double distinct, double capacity, std::int64_t partitions,
-         double resident)
-      : bytes_(bytes),
-        distinct_(distinct),
-        capacity_(capacity),
-        partitions_(partitions),
-        resident_(resident) {}
+  Panels(const PanelBytes& bytes, double distinct, double capacity, std::int64_t partitions, double resident)
+      : bytes_(bytes), distinct_(distinct), capacity_(capacity), partitions_(partitions), resident_(resident) {}
 
   struct Fetched {
     double from_dram = 0;  ///< bytes
@@ -116,7 +110,7 @@ class Panels {
     std::int32_t now = 0;
     double share = 1;
   };
-  /// By number.
+  /// Panels that were seen, by number.
   class SeenPanels {
    public:
     Panel& operator[](std::int64_t panel) {
@@ -146,9 +140,7 @@ class Panels {
       const double used = begins.back().used - then.used;
       const double fetched = begins.back().fetched - then.fetched;
       hit.now = now;
-      hit.share =
-          used > 0 ? base::CacheTags::survival(used / capacity_, std::max(0.0, 1 - fetched / used))
-                   : 1;
+      hit.share = used > 0 ? base::CacheTags::survival(used / capacity_, std::max(0.0, 1 - fetched / used)) : 1;
     }
     return hit.share;
   }
@@ -174,10 +166,8 @@ class L2AcrossWaves {
         a_bytes_(traffic_, operands_of_a(), kernel.tiles_m(), kernel.split_k),
         b_bytes_(traffic_, kB, kernel.tiles_n(), kernel.split_k),
         resident_(resident_operands(kernel, memory)),
-        a_(a_bytes_, kernel.problem.distinct(isa::Operand::kA), capacity_, memory.l2_partitions,
-           resident_.a),
-        b_(b_bytes_, kernel.problem.distinct(isa::Operand::kB), capacity_, memory.l2_partitions,
-           resident_.b) {}
+        a_(a_bytes_, kernel.problem.distinct(isa::Operand::kA), capacity_, memory.l2_partitions, resident_.a),
+        b_(b_bytes_, kernel.problem.distinct(isa::Operand::kB), capacity_, memory.l2_partitions, resident_.b) {}
 
   /// Bytes that wave `wave`, taken for the one right behind that of the call before, takes of DRAM.
   double next(std::int64_t wave) {
@@ -188,19 +178,17 @@ class L2AcrossWaves {
     const Panels::Fetched b = b_.use(columns_, begins_);
     const double written = written_by(end - begin);
     const L2Time& now = begins_.back();
-    begins_.push_back(
-        {now.used + a.used + b.used + written, now.fetched + a.inserted + b.inserted + written});
+    begins_.push_back({now.used + a.used + b.used + written, now.fetched + a.inserted + b.inserted + written});
     return a.from_dram + b.from_dram;
   }
 
-  /// Of each partition of the L2: its bytes, those that the waves before the latest have used, and
+  /// The bytes of each partition of the L2, those that the waves before the latest have used, and
   /// those that D of `ctas` takes, which goes to the partition that owns it.
   double capacity() const { return capacity_; }
   double used_before_latest() const { return begins_[begins_.size() - 2].used; }
   double written_back() const { return 1 - resident_.d; }
   double written_by(std::int64_t ctas) const {
-    return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) /
-           partitions_;
+    return static_cast<double>(ctas) * static_cast<double>(traffic_.output_tile_bytes()) / partitions_;
   }
   /// Bytes of the operands of one GEMM of the batch, each once, that the L2 does not hold.
   double operands() const {
@@ -213,7 +201,6 @@ class L2AcrossWaves {
   static constexpr std::array kA{isa::Operand::kA, isa::Operand::kMetadata};
   static constexpr std::array kB{isa::Operand::kB};
 
-  /// Metadata come with A.
   std::span<const isa::Operand> operands_of_a() const {
     return std::span(kA).first(kernel_.instruction.sparse ? 2 : 1);
   }
@@ -246,7 +233,7 @@ class L2AcrossWaves {
   std::vector<std::int64_t> rows_, columns_;  ///< of the latest wave
 };
 
-/// Of a grid whose last wave is `last`.
+/// Bytes of a grid whose last wave is `last`.
 DramBytes dram_bytes(const GemmKernel& kernel, L2AcrossWaves& l2, std::int64_t last) {
   const std::int64_t looked_at = std::min(last, kMaxWaves);
   double bytes = 0;
@@ -287,7 +274,6 @@ ResidentOperands resident_operands(const GemmKernel& kernel, const memory::Memor
     a += of(isa::Operand::kMetadata, shape.m);
   }
   const double b = of(isa::Operand::kB, shape.n) * kernel.problem.distinct(isa::Operand::kB);
-  // Each partition keeps what its SMs read, and of D what it owns.
   const double d = static_cast<double>(stored_bytes(kernel)) / memory.l2_partitions;
   const double capacity = static_cast<double>(memory.l2_capacity.count()) / memory.l2_partitions;
   const double launch = a + b + d;
@@ -297,8 +283,7 @@ ResidentOperands resident_operands(const GemmKernel& kernel, const memory::Memor
   for (int round = 0; round < kRounds; ++round) {
     const double hit_ratio = (share.a * a + share.b * b + share.d * d) / launch;
     share.a = share.b = share.d = base::CacheTags::survival(launch / capacity, hit_ratio);
-    (kernel.problem.transposed ? share.b : share.a) =
-        base::CacheTags::survival(weights * launch / capacity, hit_ratio);
+    (kernel.problem.transposed ? share.b : share.a) = base::CacheTags::survival(weights * launch / capacity, hit_ratio);
   }
   return share;
 }
@@ -309,9 +294,7 @@ GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory,
   dram_ = dram_bytes(kernel, l2, last);
   if (last > 0) {
     written_ = l2.written_by(sms * kernel.ctas_per_sm) / l2.capacity();
-    operands_ =
-        l2.used_before_latest() / static_cast<double>(std::min(last, kMaxWaves)) / l2.capacity() -
-        written_;
+    operands_ = l2.used_before_latest() / static_cast<double>(std::min(last, kMaxWaves)) / l2.capacity() - written_;
   }
 }
 
@@ -327,8 +310,7 @@ double GridReuse::l2_share_of(double part) const {
   return whole > 0 ? std::min(1.0, shorter / std::min(whole, base::CacheTags::kForgotten)) : 1;
 }
 
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,
-                                  std::int64_t sms) {
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram, std::int64_t sms) {
   const std::int64_t partial_sums = WorkSchedule::partial_sum_bytes(kernel, sms);
   MemoryTraffic traffic;
   traffic.shared_memory_read = fragment_bytes(kernel);
@@ -336,8 +318,7 @@ MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dra
   traffic.shared_memory_written = copied_bytes(kernel);
   traffic.shared_memory_multiplied = multiplied_bytes(kernel);
   traffic.l2_and_dram.l2_written = stored_bytes(kernel) + partial_sums;
-  const double other_columns =
-      GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
+  const double other_columns = GemmBytes(kernel).other_columns_bytes() * static_cast<double>(kernel.problem.batch);
   traffic.l2_and_dram.dram_read = static_cast<std::int64_t>(dram.delivered + other_columns);
   traffic.l2_and_dram.dram_written =
       std::llround(dram.written_back * static_cast<double>(traffic.l2_and_dram.l2_written));

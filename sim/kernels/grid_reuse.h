@@ -17,8 +17,8 @@ struct ResidentOperands {
   double d = 0;
 };
 
-/// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): of an
-/// operand what survives the bytes that have passed since it was used.
+/// What launches before `kernel`, which were like it, have left (LaunchConditions::l2): what
+/// survives of an operand the bytes that have passed since it was used.
 ResidentOperands resident_operands(const GemmKernel& kernel, const memory::MemorySpec& memory);
 
 /// What DRAM has to do with a grid.
@@ -47,11 +47,8 @@ class GridReuse {
   DramBytes dram_;
 };
 
-/// Bytes of a launch of `kernel` on `sms` SMs, as GridReuse has them.
 DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
 
-/// Bytes of a launch of `kernel` on `sms` SMs.
-MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram,
-                                  std::int64_t sms);
+MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram, std::int64_t sms);
 
 }  // namespace sptc::kernels

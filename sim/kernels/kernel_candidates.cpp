@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/kernel_candidates.h"
 
+#include "models/mma/stages.h"
+#include "models/mma/step_rules.h"
 #include "sim/hardware/sm/sm_spec.h"
-#include "sim/kernels/issue_stretch.h"
+#include "sim/hardware/tensor_core/issue_interval.h"
+#include "sim/hardware/tensor_core/register_banks.h"
 #include "sim/kernels/kernel_target.h"
 #include "sim/kernels/launch_spec.h"
+#include "sim/kernels/register_allocation.h"
 
 #include <algorithm>
 #include <array>
@@ -17,19 +21,57 @@
 namespace sptc::kernels {
 namespace {
 
-/// Everything that fitted_kernel() and issue_stretch() look at, but for K.
-auto question_of(const GemmProblem& problem, std::optional<int> stages,
-                 const KernelTarget& target) {
-  return std::tuple(problem.dtype, problem.sparse, problem.storage, problem.pattern,
-                    problem.vector_rows, stages, target.sm, std::string(target.instruction_set),
-                    std::string(target.numerics), tiles_for(problem, target.library),
-                    target.launch.cluster_ctas, target.library.swizzle_for(problem.sparse),
-                    target.library.f16_reduction_scheme,
+double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
+  const mma::MmaInstruction& instruction = kernel.instruction;
+  return double{1} * core.units(instruction.accumulator, instruction.scales.has_value()) * core.dot_width_bytes;
+}
+
+/// How much longer the selector takes than the multipliers.
+double selector_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
+  return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
+}
+
+/// The instruction on the fragment of A in the first row of a warp tile, and that of B in column
+/// `col` of two.
+isa::WarpInstruction issued_by(const GemmKernel& kernel, int col) {
+  const RegisterAllocation registers(kernel.instruction, 1, 2);
+  isa::WarpInstruction issued;
+  issued.a = registers.a(0, 0);
+  issued.b = registers.b(0, col);
+  issued.c = registers.accumulator(0, col);
+  issued.metadata = registers.metadata(0, 0);
+  return issued;
+}
+
+/// Cycles in which the busiest register bank reads an instruction at the least: behind one of the
+/// same warp on the same fragment of A. How often another warp comes between only the model knows.
+double bank_cycles(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
+  tensor_core::RegisterBanks banks(core);
+  const isa::WarpInstruction before = issued_by(kernel, 0);
+  banks.keep(banks.demand(0, before));
+  const isa::WarpInstruction issued = issued_by(kernel, 1);
+  return static_cast<double>(banks.demand(0, issued).most_of_a_bank()) * static_cast<double>(isa::kRegisterBytes) /
+         core.register_bank_bytes_per_cycle;
+}
+
+/// Cycles of an instruction of `kernel` that its products need at the peak rate.
+double peak_cycles(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
+  const mma::MmaInstruction& instruction = kernel.instruction;
+  const double operands = static_cast<double>(instruction.macs()) * numerics::storage_bits(instruction.a_type) / 8;
+  return operands / peak_bytes(kernel, core);
+}
+
+/// The arguments that fitted_kernel() and issue_stretch() look at, but for K.
+auto question_of(const GemmProblem& problem, std::optional<int> stages, const KernelTarget& target) {
+  return std::tuple(problem.dtype, problem.sparse, problem.storage, problem.pattern, problem.vector_rows, stages,
+                    target.sm, std::string(target.instruction_set), std::string(target.numerics),
+                    tiles_for(problem, target.library), target.launch.cluster_ctas,
+                    target.library.swizzle_for(problem.sparse), target.library.f16_reduction_scheme,
                     target.library.accumulation_for(problem.conditions));
 }
 
-using Question = std::invoke_result_t<decltype(question_of), const GemmProblem&, std::optional<int>,
-                                      const KernelTarget&>;
+using Question =
+    std::invoke_result_t<decltype(question_of), const GemmProblem&, std::optional<int>, const KernelTarget&>;
 
 /// An answer, and what it answers.
 struct KeptCandidates {
@@ -39,8 +81,7 @@ struct KeptCandidates {
   std::vector<KernelCandidate> candidates;
 };
 
-std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> stages,
-                                 const KernelTarget& target) {
+std::vector<KernelCandidate> fit(const GemmProblem& problem, std::optional<int> stages, const KernelTarget& target) {
   KernelOverrides overrides;
   overrides.stages = stages;
   std::vector<KernelCandidate> candidates;
@@ -98,10 +139,20 @@ int covering_extent(std::int64_t extent, int (*side)(const TileShape&), mma::Mma
 
 }  // namespace
 
+double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core, std::string_view numerics) {
+  const mma::MmaInstruction& instruction = kernel.instruction;
+  if (kernel.executed.is_asynchronous() || !mma::find_step_rules(numerics, instruction)) {
+    return 1;
+  }
+  const mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
+  const double interval =
+      std::max(tensor_core::issue_interval(core, context, issued_by(kernel, 0)), bank_cycles(kernel, core));
+  return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
+}
+
 bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library) {
   const LaunchConditions& conditions = problem.conditions;
-  return problem.sparse && !problem.storage.weight &&
-         conditions.algorithm == Algorithm::kHeuristic &&
+  return problem.sparse && !problem.storage.weight && conditions.algorithm == Algorithm::kHeuristic &&
          library.sparse_default(problem.dtype, conditions.layout) != nullptr;
 }
 
@@ -118,8 +169,8 @@ std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget
   while (parts > 0 && 2 * parts * tiles <= places && k >= 2 * parts * least_k) {
     parts *= 2;
   }
-  const bool poor_round = tiles > places && last > 0 && k >= least_k &&
-                          100 * last < rule.most_of_last_round_percent * places;
+  const bool poor_round =
+      tiles > places && last > 0 && k >= least_k && 100 * last < rule.most_of_last_round_percent * places;
   if (!poor_round && parts <= 1) {
     return std::nullopt;
   }
@@ -130,33 +181,27 @@ std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget
   return result;
 }
 
-const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
-                                        const KernelLibrarySpec& library) {
+const std::vector<TileShape>& tiles_for(const GemmProblem& problem, const KernelLibrarySpec& library) {
   // Marlin's: a CTA of 128 or 256 rows of the weight and at most 64 tokens (IST-DASLab/marlin,
   // marlin_cuda_kernel.cu, recalled). Those of 16 columns stand for its smallest.
-  static const std::vector<TileShape> kOfQuantisedWeights{{256, 64, 64, 64}, {128, 64, 32, 64},
-                                                          {256, 32, 64, 32}, {128, 32, 32, 32},
-                                                          {256, 16, 64, 16}, {128, 16, 32, 16}};
+  static const std::vector<TileShape> kOfQuantisedWeights{{256, 64, 64, 64}, {128, 64, 32, 64}, {256, 32, 64, 32},
+                                                          {128, 32, 32, 32}, {256, 16, 64, 16}, {128, 16, 32, 16}};
   const LaunchConditions& conditions = problem.conditions;
   if (takes_sparse_default(problem, library)) {
     return library.sparse_default(problem.dtype, conditions.layout)->tile;
   }
-  return problem.storage.weight
-             ? kOfQuantisedWeights
-             : library.tiles_for(problem.sparse, problem.is_integer(), conditions.algorithm);
+  return problem.storage.weight ? kOfQuantisedWeights
+                                : library.tiles_for(problem.sparse, problem.is_integer(), conditions.algorithm);
 }
 
-const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
-                                                      std::optional<int> stages,
+const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem, std::optional<int> stages,
                                                       const KernelTarget& target) {
-  // Dense and sparse weights of a few types, a few short K, and numbers of stages of a search.
   constexpr std::size_t kMostKept = 32;
   thread_local std::vector<KeptCandidates> kept;
   Question question = question_of(problem, stages, target);
   const std::int64_t k = problem.shape.k;
   const auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptCandidates& known) {
-    return std::min(known.k, known.long_k) == std::min(k, known.long_k) &&
-           known.question == question;
+    return std::min(known.k, known.long_k) == std::min(k, known.long_k) && known.question == question;
   });
   if (found != kept.end()) {
     return found->candidates;
@@ -169,12 +214,9 @@ const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem
   return kept.back().candidates;
 }
 
-std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
-                                        const KernelOverrides& overrides,
-                                        const KernelTarget& target, bool values,
-                                        std::string& reason) {
-  const std::vector<KernelCandidate>& candidates =
-      kernel_candidates(problem, overrides.stages, target);
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values, std::string& reason) {
+  const std::vector<KernelCandidate>& candidates = kernel_candidates(problem, overrides.stages, target);
   const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
   // A tile twice as high or wide as one that covers the GEMM would only add padding.
   std::map<mma::MmaFamily, std::pair<int, int>> least;
@@ -208,8 +250,7 @@ std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
   return fitting;
 }
 
-std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most,
-                             bool values) {
+std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most, bool values) {
   const std::int64_t k_tiles = kernel.all_k_tiles();
   if (overrides.split_k) {
     return *overrides.split_k <= k_tiles ? std::vector{*overrides.split_k} : std::vector<int>();

@@ -7,9 +7,19 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+namespace sptc::tensor_core {
+struct TensorCoreSpec;
+}  // namespace sptc::tensor_core
+
 namespace sptc::kernels {
+
+/// How much longer a tensor core takes for the instructions of `kernel` than their products need at
+/// the peak rate: 1, or more where a register-file port or bank, the metadata, the selector or the
+/// width of a rounding step is in the way. Warpgroups read shared memory, not the ports: 1.
+double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core, std::string_view numerics);
 
 /// One tile of the library as a kernel on a GPU: instruction, stages, registers, occupancy and
 /// issue stretch are set; the sizes of `kernel->problem` are those of no GEMM in particular.
@@ -26,27 +36,22 @@ bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& l
 /// such kernel, or would not take it.
 std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget& target);
 
-/// The tiles of kernels for `problem`: those of the library, or of quantised weights Marlin's.
-const std::vector<TileShape>& tiles_for(const GemmProblem& problem,
-                                        const KernelLibrarySpec& library);
+/// The tiles of kernels for `problem`: those of the library, or Marlin's for quantised weights.
+const std::vector<TileShape>& tiles_for(const GemmProblem& problem, const KernelLibrarySpec& library);
 
 /// The kernels of tiles_for(), in that order. Of the sizes of a GEMM they depend on K
 /// alone, where it is too short for all stages: the latest ones are kept, and stay valid until this
 /// thread calls again. Throws InputError for a type without matrix instruction.
-const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem,
-                                                      std::optional<int> stages,
+const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem, std::optional<int> stages,
                                                       const KernelTarget& target);
 
-/// Those of them for `problem` that are no larger than it takes, not cut along K, and `reason` why
-/// the last one does not fit that does not. With `values`, of mma.sync alone.
-std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem,
-                                        const KernelOverrides& overrides,
-                                        const KernelTarget& target, bool values,
-                                        std::string& reason);
+/// Kernels of kernel_candidates() for `problem` that are no larger than it takes, not cut along K,
+/// and `reason` why the last one does not fit that does not. With `values`, mma.sync alone.
+std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
+                                        const KernelTarget& target, bool values, std::string& reason);
 
-/// Into how many slices of K `kernel` may be cut, `most` at most: those that are asked for, or
-/// those that are worth a CTA each. Values travel through kernels that do not cut K.
-std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most,
-                             bool values);
+/// Numbers of slices of K into which `kernel` may be cut, `most` at most: those that are asked for,
+/// or those that are worth a CTA each. Values travel through kernels that do not cut K.
+std::vector<int> slices_of_k(const GemmKernel& kernel, const KernelOverrides& overrides, int most, bool values);
 
 }  // namespace sptc::kernels

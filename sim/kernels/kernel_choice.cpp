@@ -7,7 +7,6 @@
 #include "models/sparsity/weight_pattern.h"
 #include "sim/hardware/sm/sm_spec.h"
 #include "sim/hardware/tensor_core/tensor_core_spec.h"
-#include "sim/kernels/issue_stretch.h"
 #include "sim/kernels/kernel_candidates.h"
 #include "sim/kernels/kernel_estimate.h"
 #include "sim/kernels/kernel_library_spec.h"
@@ -25,23 +24,20 @@ namespace sptc::kernels {
 namespace {
 
 /// The time of an estimate, `us`, with the bytes that are counted.
-double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double us,
-                  const KernelTarget& target) {
+double counted_us(const GemmKernel& kernel, const KernelEstimate& form, double us, const KernelTarget& target) {
   return target.counted_dram_us == nullptr
              ? us
-             : std::max(us, target.counted_dram_us(kernel, target) - form.drained_us() +
-                                form.outside_us());
+             : std::max(us, target.counted_dram_us(kernel, target) - form.drained_us() + form.outside_us());
 }
 
 /// The kernels of a library, weighed at a fixed clock. A bound of each comes first, and none is
 /// looked at closer than it takes to see that another one is chosen.
 class Choice {
  public:
-  /// `all_stages`: of those that they may have, instead of a number that is asked for.
+  /// `all_stages`: kernels with all stages that they may have, instead of a number that is asked
+  /// for.
   Choice(const KernelTarget& target, Algorithm algorithm, bool all_stages)
-      : target_(target),
-        by_heuristic_(algorithm == Algorithm::kHeuristic),
-        all_stages_(all_stages) {}
+      : target_(target), by_heuristic_(algorithm == Algorithm::kHeuristic), all_stages_(all_stages) {}
 
   /// Adds `uncut`, which stays where it is, cut along K.
   void add(const GemmKernel& uncut, int slices) {
@@ -49,7 +45,7 @@ class Choice {
     one.us = one.weight = least_us(kernel_of(one), target_);
   }
 
-  /// Of several that are as good, the one that was added first.
+  /// The fastest; of several that are as good, the one that was added first.
   std::optional<GemmKernel> best() {
     if (kernels_.empty()) {
       return std::nullopt;
@@ -59,8 +55,8 @@ class Choice {
   }
 
  private:
-  /// What a heuristic loses at the most, as fitted to the GPU that it is for. Of measured GEMMs 3
-  /// to 10 % are a tenth slower than larger ones of the same library (configs/CALIBRATION.md).
+  /// The loss of a heuristic at the most, as fitted to the GPU that it is for. Of the GEMMs of
+  /// Vidur's profiles 3 to 10 % are a tenth slower than larger ones of the same library.
   static constexpr double kMostLost = 1.1;
 
   /// Each takes longer to find than the one before.
@@ -68,11 +64,9 @@ class Choice {
   struct Weighed {
     const GemmKernel* uncut;
     int slices;
-    double us =
-        0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
-    /// By which a heuristic takes the least of those that are fast enough, or a bound of it. It
-    /// knows tiles and rounds, not what the L2 keeps and with it what DRAM delivers: an estimate
-    /// without DRAM.
+    double us = 0;  ///< in closed form, or a bound of it: with the bytes that are counted, none less
+    /// The key by which a heuristic takes the least of those that are fast enough, or a bound of
+    /// it: an estimate without DRAM, since it knows tiles and rounds, not what the L2 keeps.
     double weight = 0;
     Known known = Known::kBound;
     KernelEstimate form{};
@@ -122,7 +116,7 @@ class Choice {
     return *queue.top();
   }
 
-  /// Of those that take no longer than `most_us`.
+  /// The lightest of those that take no longer than `most_us`.
   const Weighed& find_lightest(double most_us) {
     auto queue = queue_by(&Weighed::weight);
     while (true) {
@@ -160,23 +154,20 @@ void check_cut(const KernelOverrides& overrides, bool values) {
   const bool stream_k = overrides.decomposition == Decomposition::kStreamK;
   const int slices = overrides.split_k.value_or(1);
   if (stream_k && slices > 1) {
-    throw base::InputError("a stream-K kernel cuts K by itself: leave split-k " +
-                           std::to_string(slices) + " out");
+    throw base::InputError("a stream-K kernel cuts K by itself: leave split-k " + std::to_string(slices) + " out");
   }
   if (values && (stream_k || slices > 1)) {
-    throw base::InputError(
-        std::string(
-            "the simulated data path carries the values of kernels that do not cut K: use ") +
-        (stream_k ? "stream-K" : "split-k") + " with --fidelity timing or analytic");
+    throw base::InputError(std::string("--fidelity datapath computes no kernels that cut K: use ") +
+                           (stream_k ? "stream-K" : "split-k") + " with --fidelity timing or analytic");
   }
 }
 
 /// The kernel with one of `tiles` that has these rows and columns, and `fits`, if one has: of
 /// several, whose instructions run on one SM or a pair, the fastest one.
 template <typename Fits>
-std::optional<GemmKernel> kernel_among(const std::vector<TileShape>& tiles,
-                                       const GemmProblem& problem, const KernelOverrides& overrides,
-                                       const KernelTarget& target, bool values, const Fits& fits) {
+std::optional<GemmKernel> kernel_among(const std::vector<TileShape>& tiles, const GemmProblem& problem,
+                                       const KernelOverrides& overrides, const KernelTarget& target, bool values,
+                                       const Fits& fits) {
   std::string reason;
   std::optional<GemmKernel> best;
   for (const TileShape& tile : tiles) {
@@ -186,8 +177,8 @@ std::optional<GemmKernel> kernel_among(const std::vector<TileShape>& tiles,
     }
     const auto kernel = fitted_kernel(problem, tile, overrides, target, reason);
     const bool in_vain = tile.cta_group > 1 && problem.shape.m <= tile.cta_m;
-    const bool asked = kernel && (kernel->executed.family == overrides.family ||
-                                  !overrides.family || !target.sm.has(*overrides.family));
+    const bool asked = kernel && (kernel->executed.family == overrides.family || !overrides.family ||
+                                  !target.sm.has(*overrides.family));
     if (asked && !in_vain && fits(*kernel) && !(values && kernel->executed.is_asynchronous()) &&
         (!best || closed_form_us(*kernel, target) < closed_form_us(*best, target))) {
       best = kernel;
@@ -198,34 +189,30 @@ std::optional<GemmKernel> kernel_among(const std::vector<TileShape>& tiles,
 
 /// The same of the library: of those that it takes by default, else of those that a search finds.
 template <typename Fits>
-std::optional<GemmKernel> library_kernel(const GemmProblem& problem,
-                                         const KernelOverrides& overrides,
-                                         const KernelTarget& target, bool values,
-                                         const Fits& fits) {
+std::optional<GemmKernel> library_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
+                                         const KernelTarget& target, bool values, const Fits& fits) {
   GemmProblem searched = problem;
   searched.conditions.algorithm = Algorithm::kBest;
   const std::vector<TileShape>& tiles = tiles_for(problem, target.library);
   const std::vector<TileShape>& all = tiles_for(searched, target.library);
   const auto known = kernel_among(tiles, problem, overrides, target, values, fits);
-  return known || &tiles == &all ? known
-                                 : kernel_among(all, problem, overrides, target, values, fits);
+  return known || &tiles == &all ? known : kernel_among(all, problem, overrides, target, values, fits);
 }
 
 /// The kernel with the tile of `overrides`: of the library where it has one, else of mma.sync.
-GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& overrides,
-                           const KernelTarget& target, bool values) {
-  const auto known =
-      library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
-        return kernel.problem.as_asked(kernel.cta_tile) == *overrides.cta_tile;
-      });
+GemmKernel kernel_as_asked(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target,
+                           bool values) {
+  const auto known = library_kernel(problem, overrides, target, values, [&](const GemmKernel& kernel) {
+    return kernel.problem.as_asked(kernel.cta_tile) == *overrides.cta_tile;
+  });
   return known ? *known : forced_kernel(problem, overrides, target);
 }
 
 /// The same where the tile stands for a pair of kernels: its k may be that of the other one. An
 /// asynchronous kernel has one depth, which fills the swizzle of a copy; those of mma.sync take
 /// any depth that their instruction divides, and the sparse one is as deep as asked if it can.
-GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& overrides,
-                          const KernelTarget& target, bool values) {
+GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target,
+                          bool values) {
   const mma::MmaInstruction instruction = kernel_instruction(problem, target);
   const std::int64_t asked = overrides.cta_tile->k;
   const sparsity::Pattern pattern = instruction.sparse_pattern();
@@ -234,13 +221,11 @@ GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& ove
       return kernel.executed.is_asynchronous() && has_depth(kernel);
     });
   };
-  auto paired =
-      asynchronous_of([&](const GemmKernel& kernel) { return kernel.cta_tile.k == asked; });
+  auto paired = asynchronous_of([&](const GemmKernel& kernel) { return kernel.cta_tile.k == asked; });
   if (!paired) {
     paired = asynchronous_of([&](const GemmKernel& kernel) {
       const std::int64_t k = kernel.cta_tile.k;
-      return problem.sparse ? kernel.compressed_k(k) == asked
-                            : k * pattern.group == asked * pattern.kept;
+      return problem.sparse ? kernel.compressed_k(k) == asked : k * pattern.group == asked * pattern.kept;
     });
   }
   if (paired) {
@@ -255,8 +240,8 @@ GemmKernel kernel_of_pair(const GemmProblem& problem, const KernelOverrides& ove
 }
 
 /// The kernel that `overrides` names by its tile.
-GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                        const KernelTarget& target, bool values) {
+GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target,
+                        bool values) {
   GemmKernel kernel = overrides.tile_of_pair ? kernel_of_pair(problem, overrides, target, values)
                                              : kernel_as_asked(problem, overrides, target, values);
   require_slices(overrides, problem, kernel.all_k_tiles());
@@ -267,11 +252,10 @@ GemmKernel named_kernel(const GemmProblem& problem, const KernelOverrides& overr
   return kernel;
 }
 
-/// Of `kernels` those of 2:4 weights that segment K, where the library has such; with them what
-/// they are made of, where the library does not segment K by rule (`default_kernels`).
-std::vector<GemmKernel> with_segment_k(std::vector<GemmKernel> kernels,
-                                       const KernelOverrides& overrides, const KernelTarget& target,
-                                       bool values, bool default_kernels) {
+/// The kernels of 2:4 weights among `kernels` that segment K, where the library has such; with them
+/// what they are made of, where the library does not segment K by rule (`default_kernels`).
+std::vector<GemmKernel> with_segment_k(std::vector<GemmKernel> kernels, const KernelOverrides& overrides,
+                                       const KernelTarget& target, bool values, bool default_kernels) {
   if (values || overrides.split_k || overrides.decomposition) {
     return kernels;
   }
@@ -287,15 +271,13 @@ std::vector<GemmKernel> with_segment_k(std::vector<GemmKernel> kernels,
 
 }  // namespace
 
-void require_slices(const KernelOverrides& overrides, const GemmProblem& problem,
-                    std::int64_t most) {
+void require_slices(const KernelOverrides& overrides, const GemmProblem& problem, std::int64_t most) {
   if (overrides.split_k.value_or(1) > most) {
     const base::GemmShape& shape = problem.shape;
-    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
-                           std::to_string(most) + ": a slice of K has a k-tile at least, and " +
-                           std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
-                           std::to_string(shape.k) + (problem.sparse ? ", sparse," : ", dense,") +
-                           " has no more");
+    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." + std::to_string(most) +
+                           ": a slice of K has a k-tile at least, and " + std::to_string(shape.m) + " x " +
+                           std::to_string(shape.n) + " x " + std::to_string(shape.k) +
+                           (problem.sparse ? ", sparse," : ", dense,") + " has no more");
   }
 }
 
@@ -304,8 +286,7 @@ void refuse_all(const GemmProblem& problem, const std::string& reason) {
                          " fits this SM: the last one " + reason);
 }
 
-void cut_as_asked(GemmKernel& kernel, const KernelOverrides& overrides,
-                  const KernelTarget& target) {
+void cut_as_asked(GemmKernel& kernel, const KernelOverrides& overrides, const KernelTarget& target) {
   kernel.cut_k(overrides.split_k.value_or(1));
   kernel.decomposition = overrides.decomposition.value_or(Decomposition::kDataParallel);
   if (kernel.stream_k()) {
@@ -319,8 +300,8 @@ double closed_form_us(const GemmKernel& kernel, const KernelTarget& target) {
   return counted_us(kernel, form, form.time_us(1), target);
 }
 
-GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                         const KernelTarget& target, bool values) {
+GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target,
+                         bool values) {
   check_cut(overrides, values);
   if (overrides.cta_tile && overrides.search) {
     return found_kernel(problem, overrides, target);
@@ -335,8 +316,8 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   const bool as_sparse = problem.sparse && !problem.storage.weight;
   const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
   const std::vector<GemmKernel> uncut =
-      with_segment_k(fitting_kernels(problem, overrides, target, values, reason), overrides, target,
-                     values, takes_sparse_default(problem, target.library));
+      with_segment_k(fitting_kernels(problem, overrides, target, values, reason), overrides, target, values,
+                     takes_sparse_default(problem, target.library));
   for (const GemmKernel& kernel : uncut) {
     most_slices = std::max(most_slices, kernel.all_k_tiles());
     if (kernel.stream_k()) {
@@ -390,8 +371,7 @@ std::optional<GemmProblem> without_wide_selector(const GemmProblem& problem) {
   return result;
 }
 
-std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem,
-                                          const KernelOverrides& overrides,
+std::vector<GemmKernel> candidate_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
                                           const KernelTarget& target, bool values, int most) {
   if (overrides.search && !overrides.cta_tile) {
     check_cut(overrides, values);

@@ -23,7 +23,7 @@ double bytes_of(const GemmBytes& traffic, isa::Operand operand, std::int64_t row
   return static_cast<double>(rows) * static_cast<double>(traffic.row_bytes(operand, k));
 }
 
-/// Of the operands, bytes that DRAM delivers: each once, and again what a later wave of CTAs needs
+/// Bytes of the operands that DRAM delivers: each once, and again what a later wave of CTAs needs
 /// and the L2 has lost.
 struct DeliveredBytes {
   double a, b, again;  ///< a: with metadata
@@ -31,38 +31,32 @@ struct DeliveredBytes {
   double written;      ///< share of D that DRAM takes: the rest is written where it was
 
   double all() const { return a + b + again - resident; }
-  /// Share of the operands that DRAM delivers when they are first read.
   double missing() const { return 1 - resident / (a + b); }
 };
 
 /// Load to use of a k-tile, as DRAM and the L2 have it.
 double latency_cycles(const DeliveredBytes& delivered, const memory::MemorySpec& memory) {
-  return delivered.missing() * memory.dram_latency_cycles() +
-         (1 - delivered.missing()) * memory.l2_near_latency_cycles;
+  return delivered.missing() * memory.dram_latency_cycles() + (1 - delivered.missing()) * memory.l2_near_latency_cycles;
 }
 
 DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& target) {
   const GemmBytes traffic(kernel);
   const base::GemmShape& shape = kernel.problem.shape;
-  double a = bytes_of(traffic, isa::Operand::kA, shape.m, shape.k) *
-             kernel.problem.distinct(isa::Operand::kA);
+  double a = bytes_of(traffic, isa::Operand::kA, shape.m, shape.k) * kernel.problem.distinct(isa::Operand::kA);
   if (kernel.instruction.sparse) {
     a += bytes_of(traffic, isa::Operand::kMetadata, shape.m, shape.k);
   }
-  const double b = bytes_of(traffic, isa::Operand::kB, shape.n, shape.k) *
-                       kernel.problem.distinct(isa::Operand::kB) +
+  const double b = bytes_of(traffic, isa::Operand::kB, shape.n, shape.k) * kernel.problem.distinct(isa::Operand::kB) +
                    traffic.other_columns_bytes();
   const auto m = static_cast<double>(shape.m);
   const auto n = static_cast<double>(shape.n);
   // A wave works on a patch of D, as square as it can be.
   const double concurrent =
-      static_cast<double>(std::min(kernel.ctas(), target.sms) * kernel.ctas_per_sm) /
-      kernel.split_k;
+      static_cast<double>(std::min(kernel.ctas(), target.sms) * kernel.ctas_per_sm) / kernel.split_k;
   const double area = concurrent * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n);
   const double patch_n = std::min(n, area / std::min(m, std::sqrt(area)));
   const double patch_m = std::min(m, area / patch_n);
-  const double kept =
-      kForm.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
+  const double kept = kForm.l2_share_of_operand * static_cast<double>(target.memory.l2_capacity.count());
   double again = 0;
   if (patch_m < m && patch_n < n) {
     again = std::min(a * (n / patch_n - 1) * std::max(0.0, 1 - kept / a),
@@ -70,20 +64,17 @@ DeliveredBytes delivered_bytes(const GemmKernel& kernel, const KernelTarget& tar
   }
   const auto batch = static_cast<double>(kernel.problem.batch);
   const ResidentOperands resident = resident_operands(kernel, target.memory);
-  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b),
-          1 - resident.d};
+  return {batch * a, batch * b, batch * again, batch * (a * resident.a + b * resident.b), 1 - resident.d};
 }
 
-/// Bytes that DRAM delivers and takes: operands, D, and of partial sums what the L2 cannot keep.
-double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
-                  const memory::MemorySpec& memory) {
-  return delivered.all() +
-         delivered.written * static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
+/// Bytes that DRAM delivers and takes: operands, D, and what the L2 cannot keep of partial sums.
+double dram_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel, const memory::MemorySpec& memory) {
+  return delivered.all() + delivered.written * static_cast<double>(stored_bytes(kernel)) / kernel.split_k +
          static_cast<double>(reduction_bytes(kernel, memory).spilled);
 }
 
-/// Of what DRAM delivers, bytes that pass from the partition of the L2 that owns them to the other
-/// one, whose SMs want them too: work for both.
+/// Bytes from DRAM that pass from the partition of the L2 that owns them to the other one, whose
+/// SMs want them too: work for both.
 double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel, int partitions) {
   if (partitions == 1) {
     return 0;
@@ -92,8 +83,7 @@ double crossing_bytes(const DeliveredBytes& delivered, const GemmKernel& kernel,
     constexpr std::int64_t kNone = 1074;  // so many halves are less than any number
     return 1 - std::ldexp(1.0, -static_cast<int>(std::min(readers, kNone)));
   };
-  return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b +
-         delivered.again;
+  return wanted(kernel.tiles_n()) * delivered.a + wanted(kernel.tiles_m()) * delivered.b + delivered.again;
 }
 
 double dram_bytes_per_us(const KernelTarget& target) {
@@ -109,18 +99,17 @@ bool waits_for_each(const GemmKernel& kernel, const KernelTarget& target) {
 /// Time of DRAM that SMs wait for which are in step [us]: they ask for their next k-tiles at the
 /// same time, and have those when DRAM has delivered them all. SMs of two partitions of the L2,
 /// with latencies of their own, and producer warps do not stay in step.
-double dram_waited_us(const DeliveredBytes& delivered, const GemmKernel& kernel,
-                      const KernelTarget& target) {
+double dram_waited_us(const DeliveredBytes& delivered, const GemmKernel& kernel, const KernelTarget& target) {
   if (!waits_for_each(kernel, target) || kernel.persistent() || target.memory.l2_partitions > 1) {
     return 0;
   }
-  const double rounds = std::max(1.0, static_cast<double>(kernel.ctas()) /
-                                          static_cast<double>(target.sms * kernel.ctas_per_sm));
+  const double rounds =
+      std::max(1.0, static_cast<double>(kernel.ctas()) / static_cast<double>(target.sms * kernel.ctas_per_sm));
   const auto in_step = [&](std::int64_t readers) {
     return static_cast<double>(readers) * rounds <= kForm.readers_in_step;
   };
-  const double waited = delivered.missing() * ((in_step(kernel.tiles_n()) ? delivered.a : 0) +
-                                               (in_step(kernel.tiles_m()) ? delivered.b : 0));
+  const double waited = delivered.missing() *
+                        ((in_step(kernel.tiles_n()) ? delivered.a : 0) + (in_step(kernel.tiles_m()) ? delivered.b : 0));
   return waited / dram_bytes_per_us(target);
 }
 
@@ -130,43 +119,38 @@ double fragment_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic)
   if (kernel.executed.is_asynchronous()) {
     // B once for the four warps of a warpgroup, and in parts for CTAs that share instructions.
     const std::int64_t groups = kernel.cta_tile.m / kernel.executed.shape.m;
-    return static_cast<double>(groups) *
-           (bytes_of(traffic, isa::Operand::kA, kernel.executed.shape.m, k) +
-            bytes_of(traffic, isa::Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
+    return static_cast<double>(groups) * (bytes_of(traffic, isa::Operand::kA, kernel.executed.shape.m, k) +
+                                          bytes_of(traffic, isa::Operand::kB, kernel.cta_tile.n, k) / kernel.cta_group);
   }
-  // As loads fill registers: of m8n8k4 two lanes hold each element. Of metadata what is used of
-  // them, with which the form was fitted.
-  double bytes =
-      static_cast<double>(operand_fragment_bytes(kernel)) / static_cast<double>(kernel.ctas());
+  // Bytes as loads fill registers: of m8n8k4 two lanes hold each element. Metadata count as far as
+  // they are used, with which the form was fitted.
+  double bytes = static_cast<double>(operand_fragment_bytes(kernel)) / static_cast<double>(kernel.ctas());
   if (kernel.instruction.sparse) {
     bytes += bytes_of(traffic, isa::Operand::kMetadata, kernel.warp_tile.m, k) * kernel.warps();
   }
   return bytes;
 }
 
-/// CTAs of the busiest SM.
 double most_ctas(const GemmKernel& kernel, const KernelTarget& target) {
   const auto ctas = static_cast<double>(kernel.ctas());
   if (kernel.parts_of_tile > 0) {
-    return std::ceil(ctas * kernel.parts_of_tile / static_cast<double>(target.sms)) /
-           kernel.parts_of_tile;
+    return std::ceil(ctas * kernel.parts_of_tile / static_cast<double>(target.sms)) / kernel.parts_of_tile;
   }
   if (kernel.stream_k()) {
-    // As much work for every SM, and at least two k-tiles for each that has any.
+    // Stretches as long for every SM, and at least two k-tiles for each that has any.
     const double stretches = ctas * static_cast<double>(kernel.k_tiles()) / 2;
     return std::max(ctas / static_cast<double>(target.sms), ctas / std::max(1.0, stretches));
   }
   return static_cast<double>(base::ceil_div(kernel.ctas(), target.sms));
 }
 
-/// Copied by a CTA within the edges, with the deepest slice of K.
+/// Bytes that a CTA copies within the edges, with the deepest slice of K.
 double copied_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
   const base::GemmShape& shape = kernel.problem.shape;
   const std::int64_t k = std::min(shape.k, kernel.k_tiles() * kernel.cta_tile.k);
   const std::int64_t rows = std::min(kernel.cta_tile.m, shape.m);
   double bytes = bytes_of(traffic, isa::Operand::kA, rows, k) +
-                 bytes_of(traffic, isa::Operand::kB, std::min(kernel.cta_tile.n, shape.n), k) /
-                     kernel.cta_group;
+                 bytes_of(traffic, isa::Operand::kB, std::min(kernel.cta_tile.n, shape.n), k) / kernel.cta_group;
   if (kernel.instruction.sparse) {
     bytes += bytes_of(traffic, isa::Operand::kMetadata, rows, k);
   }
@@ -176,8 +160,7 @@ double copied_bytes_of_cta(const GemmKernel& kernel, const GemmBytes& traffic) {
 /// Elements that TMA fills in the boxes of a k-tile, for columns and rows that they have beyond the
 /// edge. The CTAs of a cluster cut the box of what they share.
 /// [cycles of a CTA, on the mean or where CTAs have one round the most]
-double edge_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
-                          const GemmBytes& traffic) {
+double edge_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target, const GemmBytes& traffic) {
   const int rate = target.sm.bulk_edge_elements_per_cycle;
   if (rate == 0 || !kernel.executed.is_asynchronous()) {
     return 0;
@@ -190,26 +173,23 @@ double edge_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
     const std::int64_t tiles = is_b ? kernel.tiles_n() : kernel.tiles_m();
     const std::int64_t boxes = kernel.readers(operand, {}) * (is_b ? kernel.cta_group : 1);
     const double share = kernel.ctas() <= target.sms ? 1 : 1 / static_cast<double>(tiles);
-    elements +=
-        share * static_cast<double>(rows.beyond(tiles - 1, boxes) * traffic.copied_k(operand));
+    elements += share * static_cast<double>(rows.beyond(tiles - 1, boxes) * traffic.copied_k(operand));
   }
   return elements / rate * static_cast<double>(kernel.k_tiles());
 }
 
-/// Of a CTA with the deepest slice of K, at the peak rate.
+/// Cycles of a CTA with the deepest slice of K, at the peak rate.
 double tensor_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target) {
-  const double macs_per_cycle = target.sm.macs_per_cycle(
-      numerics::storage_bits(kernel.problem.dtype), kernel.instruction.accumulator,
-      kernel.instruction.scales.has_value());
-  return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) /
-         macs_per_cycle * kernel.issue_stretch * kernel.deepest_slice();
+  const double macs_per_cycle =
+      target.sm.macs_per_cycle(numerics::storage_bits(kernel.problem.dtype), kernel.instruction.accumulator,
+                               kernel.instruction.scales.has_value());
+  return static_cast<double>(kernel.issued_macs()) / static_cast<double>(kernel.ctas()) / macs_per_cycle *
+         kernel.issue_stretch * kernel.deepest_slice();
 }
 
-/// The same of the shared memory, to which the mean CTA copies.
-double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
-                                   const GemmBytes& traffic) {
-  const double copied =
-      static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
+/// Cycles of the shared memory, to which the mean CTA copies.
+double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target, const GemmBytes& traffic) {
+  const double copied = static_cast<double>(copied_bytes(kernel)) / static_cast<double>(kernel.ctas());
   // Tiles on their way to registers pass the L1, whose banks are those of the shared memory. What
   // TMA writes holds nobody up.
   const auto rate = static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
@@ -217,14 +197,12 @@ double shared_memory_cycles_of_cta(const GemmKernel& kernel, const KernelTarget&
   const double written = kernel.executed.is_asynchronous() ? filled > 0 ? copied * rate / filled : 0
                          : kernel.staged_in_registers()    ? 2 * copied
                                                            : copied;
-  return (fragment_bytes_of_cta(kernel, traffic) + written) / rate +
-         edge_cycles_of_cta(kernel, target, traffic);
+  return (fragment_bytes_of_cta(kernel, traffic) + written) / rate + edge_cycles_of_cta(kernel, target, traffic);
 }
 
 /// Cycles in which a warpgroup of a CTA executes wgmma.sp by itself: it fills the registers of
 /// metadata of a k-tile when those of the last one are read. 0 for other kernels.
-double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target,
-                              const GemmBytes& traffic) {
+double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& target, const GemmBytes& traffic) {
   if (!kernel.instruction.sparse || kernel.executed.family != mma::MmaFamily::kWgmma) {
     return 0;
   }
@@ -234,9 +212,8 @@ double metadata_cycles_of_cta(const GemmKernel& kernel, const KernelTarget& targ
   const double read = fragment_bytes_of_cta(kernel, traffic) / static_cast<double>(groups) /
                       static_cast<double>(sm.shared_memory_bytes_per_cycle().count());
   return std::max(multiplied, read) +
-         static_cast<double>(kernel.k_tiles()) *
-             (sm.tensor_core.asynchronous_pipeline_cycles() + sm.shared_memory_latency_cycles +
-              kForm.metadata_issue_cycles);
+         static_cast<double>(kernel.k_tiles()) * (sm.tensor_core.asynchronous_pipeline_cycles() +
+                                                  sm.shared_memory_latency_cycles + kForm.metadata_issue_cycles);
 }
 
 /// Cycles in which the warps of a CTA issue what they dequantise a weight with, beside the matrix
@@ -273,7 +250,7 @@ double tensor_cycles(const GemmKernel& kernel, const KernelTarget& target, doubl
   return ((most - rest) / full + rest / rate(rest)) * of_cta;
 }
 
-/// From the end of a kernel to the first copy of the next one, of a graph of launches.
+/// Time from the end of a kernel to the first copy of the next one, in a graph of launches.
 double first_copy_us(const GemmKernel& kernel, const LaunchSpec& spec) {
   const bool warpgroups = kernel.executed.family == mma::MmaFamily::kWgmma;
   return spec.launch_us + (kernel.instruction.sparse && warpgroups ? spec.sparse_launch_us : 0);
@@ -285,8 +262,7 @@ double call_us(const GemmKernel& kernel, const LaunchSpec& spec) {
 
 /// Sets what the tensor cores of the busiest SM, which runs `most` CTAs, need, and what no SM has a
 /// part in: launches, and the second kernel of split-K.
-void set_least(const GemmKernel& kernel, const KernelTarget& target, double most,
-               KernelEstimate& times) {
+void set_least(const GemmKernel& kernel, const KernelTarget& target, double most, KernelEstimate& times) {
   times.tensor_us = tensor_cycles(kernel, target, most) / target.boost_clock_mhz;
   times.launch_us = first_copy_us(kernel, target.launch);
   if (kernel.split_k == 1) {
@@ -294,8 +270,8 @@ void set_least(const GemmKernel& kernel, const KernelTarget& target, double most
   }
   const ReductionBytes bytes = reduction_bytes(kernel, target.memory);
   times.launch_us += target.launch.reduction_launch_us;
-  times.reduction_l2_us = static_cast<double>(bytes.moved().l2()) /
-                          target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
+  times.reduction_l2_us =
+      static_cast<double>(bytes.moved().l2()) / target.memory.l2_bytes_per_cycle / target.boost_clock_mhz;
   times.reduction_dram_us = static_cast<double>(bytes.spilled) / dram_bytes_per_us(target);
 }
 
@@ -318,8 +294,8 @@ double rounds_of(const GemmKernel& kernel, double most) {
 /// Cycles for which a k-tile is waited for that takes `latency`, as many as are under way at once,
 /// and what comes one behind the other where it is waited for by itself. The busiest SM runs `most`
 /// CTAs.
-double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, double most,
-                      double latency, KernelEstimate& times) {
+double wait_of_k_tile(const GemmKernel& kernel, const KernelTarget& target, double most, double latency,
+                      KernelEstimate& times) {
   double cycles = latency + kForm.barrier_cycles;
   if (waits_for_each(kernel, target)) {
     cycles = latency;
@@ -345,37 +321,32 @@ void add_partial_sums(const GemmKernel& kernel, const KernelTarget& target, Kern
     return;  // whole rounds of tiles
   }
   times.l2_us += 2 * all / memory.l2_bytes_per_cycle / cycles_per_us;
-  // As of split-K, the L2 keeps what it can until it is read.
+  // The L2 keeps what it can until it is read, as with split-K.
   const double lost = std::max(0.0, all - static_cast<double>(memory.l2_capacity.count()));
   times.dram_us += lost / dram_bytes_per_us(target);
   const auto sums = static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n * kAccumulatorBytes);
-  const double rate =
-      kernel.sum_bytes_per_cycle > 0 ? kernel.sum_bytes_per_cycle : memory.sm_port_bytes_per_cycle;
+  const double rate = kernel.sum_bytes_per_cycle > 0 ? kernel.sum_bytes_per_cycle : memory.sm_port_bytes_per_cycle;
   times.fill_us += (2 * sums / rate + 2 * memory.l2_near_latency_cycles) / cycles_per_us;
 }
 
 /// CTAs of the last round store together, behind their main loops: what the L2 takes of that comes
 /// behind those too, and what it cannot keep waits for DRAM. `write_work`: of the L2, for all of D
 /// [bytes].
-void set_last_stores(const GemmKernel& kernel, const KernelTarget& target, double write_work,
-                     KernelEstimate& times) {
+void set_last_stores(const GemmKernel& kernel, const KernelTarget& target, double write_work, KernelEstimate& times) {
   const memory::MemorySpec& memory = target.memory;
   const auto resident = static_cast<double>(target.sms * kernel.ctas_per_sm);
   const double last = std::min(1.0, resident / static_cast<double>(kernel.ctas()));
   times.last_d_us = last * times.written_us;
-  times.last_dram_us =
-      std::max(0.0, times.last_d_us - memory.dirty_bytes() / dram_bytes_per_us(target));
+  times.last_dram_us = std::max(0.0, times.last_d_us - memory.dirty_bytes() / dram_bytes_per_us(target));
   if (!kernel.stream_k()) {
-    times.last_l2_us = kForm.stores_in_step * last * write_work / memory.l2_bytes_per_cycle /
-                       target.boost_clock_mhz;
+    times.last_l2_us = kForm.stores_in_step * last * write_work / memory.l2_bytes_per_cycle / target.boost_clock_mhz;
     times.l2_us -= times.last_l2_us;
   }
 }
 
 /// Cycles in which the accumulators of a CTA pass shared memory and come back as rows of D.
 double staging_cycles(const GemmKernel& kernel, const KernelTarget& target) {
-  const double element_bytes =
-      kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
+  const double element_bytes = kernel.executed.is_asynchronous() ? stored_bits(kernel) / 8.0 : kAccumulatorBytes;
   return 2 * static_cast<double>(kernel.cta_tile.m * kernel.cta_tile.n) * element_bytes /
          static_cast<double>(target.sm.shared_memory_bytes_per_cycle().count());
 }
@@ -390,10 +361,9 @@ double epilogue_issue_cycles(const GemmKernel& kernel, const KernelTarget& targe
 }  // namespace
 
 double KernelEstimate::alone_us(double ratio) const {
-  const double data_path =
-      side_by_side({tensor_us, shared_memory_us, issue_us, metadata_us}) + epilogue_us;
-  const double waits = std::max(latency_us + serial.sm_port * sm_port_us, serial.dram_us * ratio) +
-                       serial.data_path * data_path;
+  const double data_path = side_by_side({tensor_us, shared_memory_us, issue_us, metadata_us}) + epilogue_us;
+  const double waits =
+      std::max(latency_us + serial.sm_port * sm_port_us, serial.dram_us * ratio) + serial.data_path * data_path;
   const double in_sms = side_by_side({data_path, std::max(l2_us, sm_port_us), waits});
   return side_by_side({in_sms / ratio, dram_us - last_d_us}) + fill_us / ratio +
          std::max({store_us / ratio, last_l2_us / ratio, last_dram_us});
@@ -437,28 +407,26 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double of_k_tile = wait_of_k_tile(kernel, target, most, loaded + of_copy, result);
   set_least(kernel, target, most, result);
   const double copied = copied_bytes_of_cta(kernel, traffic);
-  result.shared_memory_us =
-      most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
+  result.shared_memory_us = most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   result.issue_us = most * issue_cycles_of_cta(kernel, target) / cycles_per_us;
   const double rounds = rounds_of(kernel, most);
   result.metadata_us = rounds * metadata_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
-  const double over_l2 = static_cast<double>(l2_read_bytes(kernel)) + write_work +
-                         crossing_bytes(delivered, kernel, memory.l2_partitions);
+  const double over_l2 =
+      static_cast<double>(l2_read_bytes(kernel)) + write_work + crossing_bytes(delivered, kernel, memory.l2_partitions);
   result.l2_us = over_l2 / memory.l2_bytes_per_cycle / cycles_per_us;
-  const double through_port = std::max(copied, static_cast<double>(traffic.output_tile_bytes())) /
-                              memory.sm_port_bytes_per_cycle;
+  const double through_port =
+      std::max(copied, static_cast<double>(traffic.output_tile_bytes())) / memory.sm_port_bytes_per_cycle;
   result.sm_port_us = most * through_port / cycles_per_us;
   result.dram_us = dram_bytes(delivered, kernel, memory) / dram_bytes_per_us(target);
   // The first k-tiles, as many as are under way at once, come with the fill.
   const double under_way = std::max(1, kernel.stages - 1);
   const auto k_tiles = static_cast<double>(kernel.k_tiles());
-  const double waited_for = kernel.persistent() ? rounds * k_tiles - under_way
-                                                : rounds * std::max(0.0, k_tiles - under_way);
+  const double waited_for =
+      kernel.persistent() ? rounds * k_tiles - under_way : rounds * std::max(0.0, k_tiles - under_way);
   result.latency_us = std::max(0.0, waited_for) / under_way * of_k_tile / cycles_per_us;
-  result.store_us = static_cast<double>(traffic.output_tile_bytes()) /
-                    memory.sm_port_bytes_per_cycle / cycles_per_us;
+  result.store_us = static_cast<double>(traffic.output_tile_bytes()) / memory.sm_port_bytes_per_cycle / cycles_per_us;
   // A CTA that is alone on its SM has nobody who multiplies while its first tiles come, of later
   // rounds mostly from the L2, and its last results leave. CTAs that share one come to their
   // epilogues together, which copies for the next ones go beside.
@@ -466,9 +434,8 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double alone = kernel.ctas_per_sm == 1 && !kernel.persistent() ? rounds : 1;
   result.epilogue_us = (most - std::min(most, alone)) * of_epilogue / cycles_per_us;
   const double latencies = loaded + (alone - 1) * memory.l2_near_latency_cycles;
-  result.fill_us = (kForm.first_fill * latencies +
-                    alone * (of_copy + staging_cycles(kernel, target) + of_epilogue)) /
-                   cycles_per_us;
+  result.fill_us =
+      (kForm.first_fill * latencies + alone * (of_copy + staging_cycles(kernel, target) + of_epilogue)) / cycles_per_us;
   if (kernel.stream_k()) {
     add_partial_sums(kernel, target, result);
   }
@@ -479,8 +446,7 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   return result;
 }
 
-double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const LaunchSpec& spec) {
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form, const LaunchSpec& spec) {
   return form.outside_us() + call_us(kernel, spec);
 }
 

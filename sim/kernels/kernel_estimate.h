@@ -21,15 +21,15 @@ struct KernelEstimate {
   double l2_us = 0;
   double sm_port_us = 0;  ///< the way from the L2 into the SMs and back, which passes with its work
   double dram_us = 0;
-  double written_us = 0;    ///< of that, for D,
-  double last_d_us = 0;     ///< and for D of the last round, which it takes behind the launch
-  double store_us = 0;      ///< D of a CTA passes the port of its SM
-  double last_l2_us = 0;    ///< the L2 takes what CTAs of the last round store in step
-  double last_dram_us = 0;  ///< DRAM takes what the L2 cannot keep of it
-  double gap_us = 0;        ///< between two launches, in which DRAM goes on
-  double latency_us = 0;    ///< k-tiles one behind the other, as many under way as there are stages
-  double fill_us = 0;       ///< the first tiles arrive, the last results leave
-  double launch_us = 0;     ///< of one kernel or, with split-K, of two
+  double written_us = 0;         ///< of that, for D,
+  double last_d_us = 0;          ///< and for D of the last round, which it takes behind the launch
+  double store_us = 0;           ///< D of a CTA passes the port of its SM
+  double last_l2_us = 0;         ///< the L2 takes what CTAs of the last round store in step
+  double last_dram_us = 0;       ///< DRAM takes what the L2 cannot keep of it
+  double gap_us = 0;             ///< between two launches, in which DRAM goes on
+  double latency_us = 0;         ///< k-tiles one behind the other, as many under way as there are stages
+  double fill_us = 0;            ///< the first tiles arrive, the last results leave
+  double launch_us = 0;          ///< of one kernel or, with split-K, of two
   double reduction_l2_us = 0;    ///< summing the slices of split-K: what the L2 moves for it,
   double reduction_dram_us = 0;  ///< and DRAM beside it
   /// Parts that come behind each other and behind latencies: of CTAs with one k-tile under way.
@@ -38,16 +38,15 @@ struct KernelEstimate {
     double dram_us = 0;                 ///< of several such CTAs that wait for DRAM together
   } serial;
 
-  /// At a clock that is `ratio` of the boost clock.
+  /// Time at a clock that is `ratio` of the boost clock.
   double time_us(double ratio) const;
-  /// Of D what DRAM takes between this launch and the next one, which is like it.
+  /// Time in which DRAM takes D between this launch and the next one, which is like it.
   double drained_us() const { return std::min(written_us, gap_us); }
-  /// From the first CTA to the last one, with an L2 that holds no D of launches before.
+  /// Time from the first CTA to the last one, with an L2 that holds no D of launches before.
   double alone_us(double ratio) const;
   /// Whether launch after launch leaves more of D in the L2 than DRAM takes until the next one
   /// ends.
   bool fills_l2_with_d() const { return dram_us - drained_us() > alone_us(1); }
-  /// The same without the work of DRAM.
   KernelEstimate without_dram() const;
   /// What the SMs have no part in.
   double outside_us() const { return launch_us + reduction_us(); }
@@ -60,12 +59,10 @@ struct KernelEstimate {
 /// split-K.
 double least_us(const GemmKernel& kernel, const KernelTarget& target);
 
-/// A launch in closed form.
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target);
 
 /// Time of a launch beside that of its CTAs: from the kernel before to the first block, with
 /// split-K for the second kernel too.
-double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form,
-                          const LaunchSpec& spec);
+double launch_overhead_us(const GemmKernel& kernel, const KernelEstimate& form, const LaunchSpec& spec);
 
 }  // namespace sptc::kernels

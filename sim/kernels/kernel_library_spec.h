@@ -11,8 +11,8 @@
 
 namespace sptc::kernels {
 
-/// Rows of D of the asynchronous instructions of kernels: of wgmma 64, of tcgen05.mma the 128 of
-/// the tensor memory (PTX ISA).
+/// Rows of D of the asynchronous instructions of kernels: 64 of wgmma, the 128 of the tensor memory
+/// of tcgen05.mma (PTX ISA).
 constexpr int asynchronous_rows(mma::MmaFamily family) {
   return family == mma::MmaFamily::kTcgen05 ? 128 : 64;
 }
@@ -24,13 +24,11 @@ struct TileShape {
   mma::MmaFamily family = mma::MmaFamily::kMma;  ///< mma.sync where the SM does not have it
   int cta_group = 1;                             ///< of tcgen05.mma: CTAs that share an instruction
   std::uint32_t types = 0;                       ///< that it is for, one bit each; 0: all
-  int cta_k = 0;            ///< depth of a k-tile, logical; 0: see fitted_kernel()
-  int cluster_ctas = 0;     ///< 0: as LaunchSpec says
-  bool transposed = false;  ///< computes D^T = B^T A^T: columns of D are rows of the instruction
+  int cta_k = 0;                                 ///< depth of a k-tile, logical; 0: see fitted_kernel()
+  int cluster_ctas = 0;                          ///< 0: as LaunchSpec says
+  bool transposed = false;                       ///< computes D^T = B^T A^T: columns of D are rows of the instruction
 
-  bool is_for(numerics::DataType type) const {
-    return types == 0 || (types >> static_cast<int>(type) & 1U) != 0;
-  }
+  bool is_for(numerics::DataType type) const { return types == 0 || (types >> static_cast<int>(type) & 1U) != 0; }
 
   bool operator==(const TileShape&) const = default;
 };
@@ -46,7 +44,7 @@ struct DefaultKernel {
 /// Kernels that divide the k-tiles of few output tiles, or of a poor last round, evenly among CTAs
 /// (cuSPARSELt's segment_k).
 struct SegmentK {
-  int least_k = 0;  ///< of a part of a tile, of 8-bit types; 0: there are no such kernels
+  int least_k = 0;                     ///< of a part of a tile, of 8-bit types; 0: there are no such kernels
   int least_k_of_16_bits = 0;          ///< the same of 16-bit types
   int most_of_last_round_percent = 0;  ///< of the SMs that have a tile in the last round
   int sum_bytes_per_cycle = 0;         ///< of partial sums, which a CTA stores and another one adds
@@ -77,7 +75,7 @@ struct KernelLibrarySpec {
   SegmentK segment_k;  ///< of 2:4 weights
   std::vector<DefaultKernel> sparse_defaults;
 
-  /// Without a search; nothing where nobody knows it.
+  /// The kernel without a search; null where nobody knows it.
   const DefaultKernel* sparse_default(numerics::DataType type, OperandLayout layout) const {
     for (const DefaultKernel& known : sparse_defaults) {
       if (known.tile.front().is_for(type) && known.layout == layout) {
@@ -87,16 +85,14 @@ struct KernelLibrarySpec {
     return nullptr;
   }
 
-  /// Of fp8 under `conditions`: theirs, or as the library does.
+  /// The accumulation of fp8 under `conditions`: theirs, or as the library does.
   Fp8Accumulation accumulation_for(const LaunchConditions& conditions) const {
     return conditions.fp8_accumulation.value_or(fp8_accumulation);
   }
 
   const std::vector<TileShape>& tiles_for(bool sparse, bool integer, Algorithm algorithm) const {
     const bool searched = algorithm == Algorithm::kBest && !integer_best_tiles.empty();
-    const std::vector<TileShape>& special = sparse     ? sparse_tiles
-                                            : searched ? integer_best_tiles
-                                                       : integer_tiles;
+    const std::vector<TileShape>& special = sparse ? sparse_tiles : searched ? integer_best_tiles : integer_tiles;
     return (sparse || integer) && !special.empty() ? special : tiles;
   }
   int most_split_k_for(bool sparse, bool integer) const {

@@ -30,12 +30,13 @@ struct KernelOverrides {
   /// Whether `cta_tile` stands for a pair of kernels, dense and sparse, that stage as many bytes of
   /// A, and its k may be that of the other one.
   bool tile_of_pair = false;
-  /// Of tcgen05.mma: CTAs that share an instruction. Both kinds may have a tile of that size.
+  /// CTAs that share an instruction of tcgen05.mma. Both kinds may have a tile of that size.
   std::optional<int> cta_group = std::nullopt;
-  /// Of the instructions that run: two families may have a tile of that size.
+  /// Family of the instructions that run: two families may have a tile of that size.
   std::optional<mma::MmaFamily> family = std::nullopt;
-  /// Among all kernels that fit the SM instead of those of the library: see kernel_search.h. With
-  /// `cta_tile` the kernel that a search found, which these tell from others of that tile.
+  /// Whether to choose among all kernels that fit the SM instead of those of the library: see
+  /// kernel_search.h. With `cta_tile` the kernel that a search found, which these tell from others
+  /// of that tile.
   bool search = false;
   base::GemmShape warp_tile = {};
   int swizzle = 0, cluster_ctas = 0, ctas_per_sm = 0;

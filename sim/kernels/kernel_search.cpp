@@ -58,7 +58,6 @@ void add_asynchronous_tiles(mma::MmaFamily family, std::vector<TileShape>& tiles
   }
 }
 
-/// The library of `target` with every tile in the place of its own.
 KernelLibrarySpec everything(const KernelTarget& target) {
   KernelLibrarySpec library = target.library;
   std::vector<TileShape> tiles;
@@ -69,8 +68,7 @@ KernelLibrarySpec everything(const KernelTarget& target) {
     }
   }
   for (const std::vector<TileShape>* const known :
-       {&library.tiles, &library.integer_tiles, &library.integer_best_tiles,
-        &library.sparse_tiles}) {
+       {&library.tiles, &library.integer_tiles, &library.integer_best_tiles, &library.sparse_tiles}) {
     for (const TileShape& tile : *known) {
       if (std::find(tiles.begin(), tiles.end(), tile) == tiles.end()) {
         tiles.push_back(tile);
@@ -104,10 +102,9 @@ struct Weighed {
   double us = 0;  ///< that it takes at the least: without the bytes that are counted
   bool estimated = false;
 
-  /// Of several that take as long, that of the first tile, with the fewest slices, comes first.
-  auto rank() const {
-    return std::tuple(us, estimated, fitted, slices, cluster_ctas, -ctas_per_sm);
-  }
+  /// The order of kernels: of several that take as long, that of the first tile, with the fewest
+  /// slices, comes first.
+  auto rank() const { return std::tuple(us, estimated, fitted, slices, cluster_ctas, -ctas_per_sm); }
 };
 
 struct Ordered {
@@ -130,10 +127,8 @@ GemmKernel kernel_of(const Weighed& weighed, const std::vector<GemmKernel>& fitt
   return kernel;
 }
 
-/// Every tile with each number of stages.
 std::vector<GemmKernel> fitted_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
-                                       const KernelTarget& target, bool values,
-                                       std::string& reason) {
+                                       const KernelTarget& target, bool values, std::string& reason) {
   std::vector<GemmKernel> result;
   for (const std::optional<int>& stages : kStages) {
     KernelOverrides with_stages = overrides;
@@ -154,9 +149,8 @@ std::vector<GemmKernel> fitted_kernels(const GemmProblem& problem, const KernelO
 /// Each of `fitted` cut along K, in clusters, and with as many CTAs side by side as an SM holds, or
 /// fewer: more shared memory than it needs keeps others away. Three and two may take less time than
 /// four and one.
-std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted,
-                                     const KernelOverrides& overrides, const KernelTarget& target,
-                                     bool values) {
+std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted, const KernelOverrides& overrides,
+                                     const KernelTarget& target, bool values) {
   std::vector<Weighed> result;
   for (std::size_t i = 0; i < fitted.size(); ++i) {
     GemmKernel kernel = fitted[i];
@@ -175,7 +169,7 @@ std::vector<Weighed> weighed_kernels(const std::vector<GemmKernel>& fitted,
   return result;
 }
 
-/// In the order of tiles in which it takes least.
+/// The kernel in the order of tiles in which it takes least.
 Ordered in_best_order(const GemmKernel& kernel, double least_us, const KernelTarget& target) {
   Ordered best{kernel, 0};
   best.us = closed_form_us(best.kernel, target);
@@ -208,11 +202,8 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
                         target.numerics,
                         target.counted_dram_us};
   std::string reason;
-  const std::vector<GemmKernel> fitted =
-      fitted_kernels(problem, overrides, searched, values, reason);
-  const auto later = [](const Weighed& left, const Weighed& right) {
-    return left.rank() > right.rank();
-  };
+  const std::vector<GemmKernel> fitted = fitted_kernels(problem, overrides, searched, values, reason);
+  const auto later = [](const Weighed& left, const Weighed& right) { return left.rank() > right.rank(); };
   std::priority_queue kernels(later, weighed_kernels(fitted, overrides, searched, values));
   if (kernels.empty()) {
     std::int64_t most_slices = 0;
@@ -255,8 +246,7 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
   return result;
 }
 
-GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overrides,
-                        const KernelTarget& target) {
+GemmKernel found_kernel(const GemmProblem& problem, const KernelOverrides& overrides, const KernelTarget& target) {
   const base::GemmShape& cta = *overrides.cta_tile;
   const base::GemmShape& warp = overrides.warp_tile;
   const TileShape tile{static_cast<int>(cta.m),

@@ -28,7 +28,6 @@ struct KernelTarget {
   std::string_view instruction_set;  ///< whose matrix instructions it has: "ampere"
   std::string_view numerics;         ///< row set of models/mma/step_rules
   /// Time [us] that DRAM needs for the bytes that are counted of a kernel, tile by tile, or null.
-  /// The closed forms see less of what is read again.
   double (*counted_dram_us)(const GemmKernel& kernel, const KernelTarget& target) = nullptr;
 };
 

@@ -11,19 +11,16 @@
 namespace sptc::kernels {
 namespace {
 
-// In the order of the enumerators.
 constexpr std::array<std::string_view, 3> kLaunchModes{"stream", "graph", "eager"};
 constexpr std::array<std::string_view, 2> kFp8Accumulations{"fast", "promoted"};
 constexpr std::array<std::string_view, 2> kAlgorithms{"default", "best"};
 // K before N, n-major before m-major. What says nothing of B has K contiguous.
-constexpr std::array<std::string_view, 4> kLayouts{"Kc/n-major", "Kc/m-major", "Nc/n-major",
-                                                   "Nc/m-major"};
+constexpr std::array<std::string_view, 4> kLayouts{"Kc/n-major", "Kc/m-major", "Nc/n-major", "Nc/m-major"};
 constexpr std::array<std::string_view, 3> kL2States{"cold", "warm", "rotate:N"};
 constexpr std::string_view kRotate = "rotate:";
 
 template <typename Enum, std::size_t kCount>
-Enum parse(std::string_view what, std::string_view word,
-           const std::array<std::string_view, kCount>& names) {
+Enum parse(std::string_view what, std::string_view word, const std::array<std::string_view, kCount>& names) {
   for (std::size_t i = 0; i < kCount; ++i) {
     if (names[i] == word) {
       return static_cast<Enum>(i);
@@ -55,8 +52,7 @@ L2State parse_l2_state(std::string_view what, std::string_view word) {
   if (word.starts_with(kRotate)) {
     const std::string_view digits = word.substr(kRotate.size());
     int weights = 0;
-    const auto [end, error] =
-        std::from_chars(digits.data(), digits.data() + digits.size(), weights);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), weights);
     if (error != std::errc() || end != digits.data() + digits.size() || weights < 1 ||
         weights > L2State::kMostWeights) {
       throw base::InputError(std::string(what) + ": '" + std::string(digits) +

@@ -8,10 +8,10 @@ namespace sptc::kernels {
 /// How host and GPU launch kernels, whichever library they come from.
 struct LaunchSpec {
   // Time that is not spent in the SMs.
-  double launch_us = 0;         ///< from the end of a kernel to the first block of the next one
-  double sparse_launch_us = 0;  ///< what a 2:4 kernel of warpgroups takes longer to its first copy
-  double stream_us = 0;         ///< what a launch into a stream takes longer than one of a graph
-  double sparse_stream_us = 0;  ///< the same of a 2:4 kernel, whose library does more
+  double launch_us = 0;            ///< from the end of a kernel to the first block of the next one
+  double sparse_launch_us = 0;     ///< what a 2:4 kernel of warpgroups takes longer to its first copy
+  double stream_us = 0;            ///< what a launch into a stream takes longer than one of a graph
+  double sparse_stream_us = 0;     ///< the same of a 2:4 kernel, whose library does more
   double reduction_launch_us = 0;  ///< the second kernel of split-K, which sums the slices
 
   /// CTAs of a cluster of kernels of warpgroups; 1: none, each copies for itself.

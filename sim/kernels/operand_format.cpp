@@ -12,9 +12,7 @@ namespace {
 
 using numerics::DataType;
 
-// Of a format with two names the usual one stands first.
-constexpr std::array<std::string_view, 6> kNames{"nvfp4", "mxfp8",      "mxfp4",
-                                                 "fp4",   "mxfp8_e5m2", "mxfp8_e4m3"};
+constexpr std::array<std::string_view, 6> kNames{"nvfp4", "mxfp8", "mxfp4", "fp4", "mxfp8_e5m2", "mxfp8_e4m3"};
 constexpr std::array<OperandFormat, kNames.size()> kFormats{{{DataType::kE2m1, 16},
                                                              {DataType::kE4m3, 32},
                                                              {DataType::kE2m1, 32},
@@ -27,15 +25,11 @@ constexpr std::array<std::string_view, 2> kWeightNames{"w4a16", "w8a16"};
 constexpr std::array<OperandFormat, kWeightNames.size()> kWeightFormats{
     {{DataType::kBf16, 128, DataType::kS4}, {DataType::kBf16, 0, DataType::kS8}}};
 
-/// That of `formats` which `names` call so.
 template <std::size_t kCount>
-std::optional<OperandFormat> called(std::string_view name,
-                                    const std::array<std::string_view, kCount>& names,
+std::optional<OperandFormat> called(std::string_view name, const std::array<std::string_view, kCount>& names,
                                     const std::array<OperandFormat, kCount>& formats) {
   const auto* const found = std::ranges::find(names, base::lower_case(name));
-  return found == names.end()
-             ? std::nullopt
-             : std::optional(formats[static_cast<std::size_t>(found - names.begin())]);
+  return found == names.end() ? std::nullopt : std::optional(formats[static_cast<std::size_t>(found - names.begin())]);
 }
 
 }  // namespace
@@ -63,9 +57,8 @@ std::span<const std::string_view> block_format_names() {
 std::string_view name(const OperandFormat& format) {
   if (format.weight) {
     const auto* const found = std::ranges::find(kWeightFormats, format);
-    return found == kWeightFormats.end()
-               ? numerics::name(format.type)
-               : kWeightNames[static_cast<std::size_t>(found - kWeightFormats.begin())];
+    return found == kWeightFormats.end() ? numerics::name(format.type)
+                                         : kWeightNames[static_cast<std::size_t>(found - kWeightFormats.begin())];
   }
   const auto* const found = std::ranges::find(kFormats, format);
   return found == kFormats.end() ? numerics::name(format.type)

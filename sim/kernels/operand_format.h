@@ -15,7 +15,7 @@ namespace sptc::kernels {
 struct OperandFormat {
   numerics::DataType type = numerics::DataType::kF16;
   int scale_block = 0;  ///< 0: the word says none
-  /// Of a word such as "w4a16" the type of the weights in memory, which alone have the scales.
+  /// The type of the weights in memory of a word such as "w4a16": these alone have the scales.
   std::optional<numerics::DataType> weight = std::nullopt;
 
   auto operator<=>(const OperandFormat&) const = default;

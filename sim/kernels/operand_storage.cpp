@@ -34,15 +34,13 @@ const char* impossible_storage(const OperandStorage& storage, DataType operand) 
     const bool possible = operand == DataType::kF16 || operand == DataType::kBf16;
     return possible ? "" : "a quantised weight is multiplied as f16 or bf16";
   }
-  if (is_block_format({operand, storage.scale_block}) ||
-      (storage.scale_block == 0 && operand != DataType::kE2m1)) {
+  if (is_block_format({operand, storage.scale_block}) || (storage.scale_block == 0 && operand != DataType::kE2m1)) {
     return "";
   }
-  return operand == DataType::kE2m1
-             ? "e2m1 needs a scale for each 16 elements (nvfp4) or 32 (mxfp4): --dtype nvfp4 or "
-               "mxfp4, or scale_block 16 or 32 in a workload"
-             : "blocks have scales where a weight is quantised, of 32 elements of e4m3 or e5m2 "
-               "(mxfp8), and of 16 (nvfp4) or 32 (mxfp4) of e2m1";
+  return operand == DataType::kE2m1 ? "e2m1 needs a scale for each 16 elements (nvfp4) or 32 (mxfp4): --dtype nvfp4 or "
+                                      "mxfp4, or scale_block 16 or 32 in a workload"
+                                    : "blocks have scales where a weight is quantised, of 32 elements of e4m3 or e5m2 "
+                                      "(mxfp8), and of 16 (nvfp4) or 32 (mxfp4) of e2m1";
 }
 
 }  // namespace sptc::kernels

@@ -11,22 +11,18 @@ namespace sptc::kernels {
 
 /// How the operands of a GEMM lie in memory, where that is not as they are multiplied.
 struct OperandStorage {
-  /// Of A in memory: its kernel turns it into the operand type in registers (weight-only
+  /// Type of A in memory: its kernel turns it into the operand type in registers (weight-only
   /// quantisation). Nothing: A lies there as it is multiplied.
   std::optional<numerics::DataType> weight = std::nullopt;
-  /// Elements along K that share a scale: of such a weight one of 16 bits, of block-scaled types
-  /// one of 8 bits for A and for B. 0: none.
+  /// Elements along K that share a scale: one of 16 bits of such a weight, one of 8 bits for A and
+  /// for B of block-scaled types. 0: none.
   int scale_block = 0;
 
   bool block_scaled() const { return !weight && scale_block > 0; }
-  /// Of block-scaled types the elements along K that share a scale; 0: no such type.
+  /// Elements along K that share a scale of a block-scaled type; 0: no such type.
   int operand_block() const { return block_scaled() ? scale_block : 0; }
   bool plain() const { return !weight && scale_block == 0; }
-  /// Bits of an element of A whose operand type has `operand_bits`.
-  int a_bits(int operand_bits) const {
-    return weight ? numerics::storage_bits(*weight) : operand_bits;
-  }
-  /// Bits of the scales of `elements` along K, of A or of B.
+  int a_bits(int operand_bits) const { return weight ? numerics::storage_bits(*weight) : operand_bits; }
   std::int64_t scale_bits(bool of_a, std::int64_t elements) const {
     constexpr int kOfWeight = 16, kOfBlock = 8;
     const int bits = weight ? (of_a ? kOfWeight : 0) : kOfBlock;

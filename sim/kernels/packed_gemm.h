@@ -25,11 +25,10 @@ struct GemmOperands;
 class PackedGemm : public sm::CtaMemory {
  public:
   /// `operands`: one per GEMM of the batch. They are packed here and not needed afterwards.
-  PackedGemm(const GemmKernel& kernel, const mma::RegisterMap& map,
-             const std::vector<GemmOperands>& operands);
+  PackedGemm(const GemmKernel& kernel, const mma::RegisterMap& map, const std::vector<GemmOperands>& operands);
 
-  void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
-            std::int64_t iteration, mma::LaneRegister* registers) const override;
+  void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction, std::int64_t iteration,
+            mma::LaneRegister* registers) const override;
   void store(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
              const mma::LaneRegister* registers) override;
 
@@ -52,10 +51,10 @@ class PackedGemm : public sm::CtaMemory {
   PackedOperands pack(const GemmOperands& operands) const;
   std::vector<mma::LaneRegister> pack_metadata(const GemmOperands& operands) const;
   /// Registers of one step whose first row of A is `first_row`, for `fragments` fragments.
-  void pack_nibbles(const sparsity::CompressedMatrix& a, std::int64_t first_row,
-                    std::int64_t fragments, std::int64_t step, mma::LaneRegister* words) const;
-  void pack_indices(const base::Matrix<std::uint8_t>& indices, std::int64_t first_row,
-                    std::int64_t fragments, std::int64_t step, mma::LaneRegister* words) const;
+  void pack_nibbles(const sparsity::CompressedMatrix& a, std::int64_t first_row, std::int64_t fragments,
+                    std::int64_t step, mma::LaneRegister* words) const;
+  void pack_indices(const base::Matrix<std::uint8_t>& indices, std::int64_t first_row, std::int64_t fragments,
+                    std::int64_t step, mma::LaneRegister* words) const;
   /// Fragment rows of a warp that share metadata registers make a group.
   std::int64_t metadata_groups_per_warp() const;
   WarpOrigin origin(std::int64_t cta, int warp) const;

@@ -14,8 +14,7 @@ constexpr int kFragmentsFromTensorMemory = 16;
 
 }  // namespace
 
-RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m,
-                                       int fragments_n)
+RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n)
     : fragments_n_(fragments_n) {
   const mma::OperandRegisters registers = mma::operand_registers(instruction);
   accumulator_registers_ = registers.accumulator;
@@ -26,8 +25,7 @@ RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, i
   if (instruction.sparse) {
     rows_per_metadata_register_ = registers.metadata_selectors;
     metadata_registers_ = registers.metadata;
-    metadata_buffer_ = static_cast<int>(base::ceil_div(fragments_m, rows_per_metadata_register_)) *
-                       metadata_registers_;
+    metadata_buffer_ = static_cast<int>(base::ceil_div(fragments_m, rows_per_metadata_register_)) * metadata_registers_;
   }
   a_base_ = fragments_m * fragments_n * accumulator_registers_;
   b_base_ = a_base_ + 2 * a_buffer_;
@@ -36,24 +34,22 @@ RegisterAllocation::RegisterAllocation(const mma::MmaInstruction& instruction, i
 }
 
 RegisterAllocation::RegisterAllocation(const GemmKernel& kernel)
-    : RegisterAllocation(kernel.instruction, kernel.tensor_memory() ? 1 : kernel.fragments_m(),
-                         kernel.tensor_memory()
-                             ? std::min(kernel.fragments_n(), kFragmentsFromTensorMemory)
-                             : kernel.fragments_n()) {
+    : RegisterAllocation(
+          kernel.instruction, kernel.tensor_memory() ? 1 : kernel.fragments_m(),
+          kernel.tensor_memory() ? std::min(kernel.fragments_n(), kFragmentsFromTensorMemory) : kernel.fragments_n()) {
   if (!kernel.staged_in_registers()) {
     return;
   }
   constexpr std::int64_t kInstructionBytes = kStagedPerInstruction * std::int64_t{4} * 32;
   for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kMetadata, isa::Operand::kB}) {
-    const auto instructions = static_cast<int>(
-        base::ceil_div(kernel.stage_bytes(operand), kernel.warps() * kInstructionBytes));
+    const auto instructions =
+        static_cast<int>(base::ceil_div(kernel.stage_bytes(operand), kernel.warps() * kInstructionBytes));
     staged_[static_cast<std::size_t>(operand)] = {end_, instructions * kStagedPerInstruction};
     end_ += instructions * kStagedPerInstruction;
   }
 }
 
 isa::RegisterRange RegisterAllocation::accumulator(int row, int col) const {
-  // Those that come from the tensor memory take turns.
   return {(row * fragments_n_ + col) * accumulator_registers_ % a_base_, accumulator_registers_};
 }
 
@@ -69,8 +65,7 @@ isa::RegisterRange RegisterAllocation::metadata(int buffer, int row) const {
   if (metadata_buffer_ == 0) {
     return {};
   }
-  return {metadata_base_ + buffer * metadata_buffer_ +
-              row / rows_per_metadata_register_ * metadata_registers_,
+  return {metadata_base_ + buffer * metadata_buffer_ + row / rows_per_metadata_register_ * metadata_registers_,
           metadata_registers_};
 }
 

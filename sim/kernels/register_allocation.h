@@ -21,7 +21,7 @@ class RegisterAllocation {
   static constexpr int kLoadedPerInstruction = 4;
 
   explicit RegisterAllocation(const GemmKernel& kernel);
-  /// Without staged tiles.
+  /// Allocates without staged tiles.
   RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n);
 
   isa::RegisterRange accumulator(int row, int col) const;
@@ -30,13 +30,10 @@ class RegisterAllocation {
   /// Metadata registers of fragment row `row`; several fragment rows may share one.
   isa::RegisterRange metadata(int buffer, int row) const;
   /// Where the thread's part of the next k-tile of an operand waits; whole instructions.
-  isa::RegisterRange staged(isa::Operand operand) const {
-    return staged_[static_cast<std::size_t>(operand)];
-  }
+  isa::RegisterRange staged(isa::Operand operand) const { return staged_[static_cast<std::size_t>(operand)]; }
   /// Fragment rows that share a metadata register, each with a selector of its own.
   int rows_per_metadata_register() const { return rows_per_metadata_register_; }
 
-  /// All accumulators in registers.
   isa::RegisterRange accumulators() const { return {0, a_base_}; }
   int accumulator_count() const { return a_base_; }
 

@@ -13,8 +13,7 @@
 namespace sptc::kernels {
 namespace {
 
-std::int64_t loaded_bytes(const std::vector<isa::WarpInstruction>& code, std::int64_t iterations,
-                          bool in_loop) {
+std::int64_t loaded_bytes(const std::vector<isa::WarpInstruction>& code, std::int64_t iterations, bool in_loop) {
   std::int64_t bytes = 0;
   for (const isa::WarpInstruction& instruction : code) {
     if (instruction.opcode == isa::Opcode::kLoadMatrix) {
@@ -25,7 +24,7 @@ std::int64_t loaded_bytes(const std::vector<isa::WarpInstruction>& code, std::in
   return bytes;
 }
 
-/// That all warps load with `registers` of them filled in each k-step; warpgroups load none.
+/// Bytes that all warps load with `registers` of them filled in each k-step; warpgroups load none.
 std::int64_t bytes_of_all_steps(const GemmKernel& kernel, std::int64_t registers) {
   if (kernel.executed.is_asynchronous()) {
     return 0;
@@ -34,7 +33,6 @@ std::int64_t bytes_of_all_steps(const GemmKernel& kernel, std::int64_t registers
   return steps * registers * isa::kRegisterBytes * kernel.warps() * kernel.ctas();
 }
 
-/// Bytes of `b_times` times B and `a_times` times A with its metadata, of all GEMMs of the batch.
 std::int64_t operand_bytes(const GemmKernel& kernel, std::int64_t b_times, std::int64_t a_times) {
   const GemmBytes traffic(kernel);
   const base::GemmShape& shape = kernel.problem.shape;
@@ -62,23 +60,22 @@ ReductionBytes reduction_bytes(const GemmKernel& kernel, const memory::MemorySpe
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel, const isa::WarpProgram& program) {
-  const std::int64_t per_warp = loaded_bytes(program.prologue, program.iterations, false) +
-                                loaded_bytes(program.loop, program.iterations, true);
+  const std::int64_t per_warp =
+      loaded_bytes(program.prologue, program.iterations, false) + loaded_bytes(program.loop, program.iterations, true);
   return per_warp * kernel.warps() * kernel.ctas();
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel) {
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
   const std::int64_t of_metadata =
-      registers.metadata *
-      base::ceil_div(kernel.fragments_m(), std::int64_t{registers.metadata_selectors});
+      registers.metadata * base::ceil_div(kernel.fragments_m(), std::int64_t{registers.metadata_selectors});
   return operand_fragment_bytes(kernel) + bytes_of_all_steps(kernel, of_metadata);
 }
 
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel) {
   const mma::OperandRegisters registers = mma::operand_registers(kernel.instruction);
-  return bytes_of_all_steps(kernel, kernel.fragments_m() * kernel.loaded_a_registers() +
-                                        kernel.fragments_n() * registers.b);
+  return bytes_of_all_steps(kernel,
+                            kernel.fragments_m() * kernel.loaded_a_registers() + kernel.fragments_n() * registers.b);
 }
 
 std::int64_t multiplied_bytes(const GemmKernel& kernel) {

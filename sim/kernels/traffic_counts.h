@@ -21,15 +21,15 @@ struct GemmKernel;
 /// that, but it is traffic of the first kernel.
 struct ReductionBytes {
   std::int64_t partial_sums = 0;  ///< that it reads: all that the first kernel stored
-  /// Of those, what the L2 cannot keep: DRAM takes it during the first kernel and delivers it
-  /// again.
+  /// The part of them that the L2 cannot keep: DRAM takes it during the first kernel and delivers
+  /// it again.
   std::int64_t spilled = 0;
   std::int64_t stored = 0;  ///< D
 
   memory::MemoryBytes moved() const { return {partial_sums, stored, spilled, stored}; }
 };
 
-/// None where `kernel` does not cut K.
+/// Zeros where `kernel` does not cut K.
 ReductionBytes reduction_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory);
 
 /// Bytes of one launch at each level.
@@ -40,9 +40,7 @@ struct MemoryTraffic {
   /// Operands that warpgroups multiply straight from shared memory: no warp loads them.
   std::int64_t shared_memory_multiplied = 0;
 
-  std::int64_t shared_memory() const {
-    return shared_memory_read + shared_memory_written + shared_memory_multiplied;
-  }
+  std::int64_t shared_memory() const { return shared_memory_read + shared_memory_written + shared_memory_multiplied; }
 };
 
 /// Bytes that all warps of all CTAs load from shared memory with the instructions of `program`, the
@@ -53,10 +51,9 @@ std::int64_t fragment_bytes(const GemmKernel& kernel, const isa::WarpProgram& pr
 /// none.
 std::int64_t fragment_bytes(const GemmKernel& kernel);
 
-/// Of those, A and B without metadata.
+/// The part of them without metadata.
 std::int64_t operand_fragment_bytes(const GemmKernel& kernel);
 
-/// Bytes that warpgroups multiply straight from shared memory.
 std::int64_t multiplied_bytes(const GemmKernel& kernel);
 
 /// Bytes that all CTAs copy, and those of them that the L2 reads, what it reads for several CTAs of

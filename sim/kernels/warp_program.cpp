@@ -95,9 +95,7 @@ class ProgramBuilder {
 
   /// Metadata of wgmma.sp are in a register (PTX ISA): those of a k-tile are filled from shared
   /// memory together (CUTLASS, sm90_sparse_mma_tma_gmma_ss_warpspecialized.hpp).
-  isa::RegisterRange metadata_of_step(int step) const {
-    return {registers_.accumulator_count() + step, 1};
-  }
+  isa::RegisterRange metadata_of_step(int step) const { return {registers_.accumulator_count() + step, 1}; }
 
   /// Waits until at most `groups` groups are under way and frees the k-tiles of those before.
   static void add_drain(std::vector<isa::WarpInstruction>& code, std::uint8_t groups) {
@@ -114,10 +112,9 @@ class ProgramBuilder {
     return program;
   }
 
-  /// Of which a k-tile has a tile.
+  /// Operands of which a k-tile has a tile.
   std::span<const isa::Operand> operands() const {
-    static constexpr std::array kSparse{isa::Operand::kA, isa::Operand::kMetadata,
-                                        isa::Operand::kB};
+    static constexpr std::array kSparse{isa::Operand::kA, isa::Operand::kMetadata, isa::Operand::kB};
     static constexpr std::array kDense{isa::Operand::kA, isa::Operand::kB};
     return kernel_.instruction.sparse ? std::span<const isa::Operand>(kSparse) : kDense;
   }
@@ -190,8 +187,7 @@ class ProgramBuilder {
       copy.operand = operand;
       copy.tiles_ahead = ahead;
       copy.issue_slots = static_cast<int>(std::max<std::int64_t>(
-          1,
-          base::ceil_div(kernel_.stage_bytes(operand), kernel_.warps() * bytes_per_instruction)));
+          1, base::ceil_div(kernel_.stage_bytes(operand), kernel_.warps() * bytes_per_instruction)));
     }
   }
 
@@ -208,9 +204,8 @@ class ProgramBuilder {
     }
   }
 
-  static void add_load(std::vector<isa::WarpInstruction>& code, isa::Operand operand,
-                       isa::FragmentPosition where, isa::RegisterRange destination,
-                       bool skip_in_last) {
+  static void add_load(std::vector<isa::WarpInstruction>& code, isa::Operand operand, isa::FragmentPosition where,
+                       isa::RegisterRange destination, bool skip_in_last) {
     isa::WarpInstruction& load = isa::add(code, isa::Opcode::kLoadMatrix);
     load.operand = operand;
     load.where = where;
@@ -220,7 +215,6 @@ class ProgramBuilder {
 
   bool quantised() const { return kernel_.problem.storage.weight.has_value(); }
 
-  /// A fragment of A as it is stored, and the instructions that turn it into what is multiplied.
   void add_quantised_load(std::vector<isa::WarpInstruction>& code, int k_step, int buffer, int row,
                           bool skip_in_last) const {
     isa::RegisterRange stored = registers_.a(buffer, row);
@@ -229,23 +223,21 @@ class ProgramBuilder {
     code.back().issue_slots += static_cast<int>(std::lround(kernel_.dequantise_slots()));
   }
 
-  void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer,
-                 bool skip_in_last) const {
+  void add_loads(std::vector<isa::WarpInstruction>& code, int k_step, int buffer, bool skip_in_last) const {
     if (!quantised()) {
       add_fragment_loads(code, isa::Operand::kA, k_step, buffer, skip_in_last);
     }
     const int rows = kernel_.instruction.sparse ? kernel_.fragments_m() : 0;
     for (int row = 0; row < rows; row += registers_.rows_per_metadata_register()) {
-      add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row),
-               skip_in_last);
+      add_load(code, isa::Operand::kMetadata, {row, 0, k_step}, registers_.metadata(buffer, row), skip_in_last);
     }
     add_fragment_loads(code, isa::Operand::kB, k_step, buffer, skip_in_last);
   }
 
-  /// Of A or B. ldmatrix.x4 loads four registers: of a fragment, and of as many after it as they
-  /// hold.
-  void add_fragment_loads(std::vector<isa::WarpInstruction>& code, isa::Operand operand, int k_step,
-                          int buffer, bool skip_in_last) const {
+  /// Loads a fragment of A or B. ldmatrix.x4 loads four registers: of a fragment, and of as many
+  /// after it as they hold.
+  void add_fragment_loads(std::vector<isa::WarpInstruction>& code, isa::Operand operand, int k_step, int buffer,
+                          bool skip_in_last) const {
     const bool is_b = operand == isa::Operand::kB;
     const int fragments = is_b ? kernel_.fragments_n() : kernel_.fragments_m();
     const auto registers_of = [&](int fragment) {
@@ -255,8 +247,7 @@ class ProgramBuilder {
     for (int next = 0; next < fragments;) {
       const isa::FragmentPosition where{is_b ? 0 : next, is_b ? next : 0, k_step};
       isa::RegisterRange destination = registers_of(next++);
-      for (int loaded = 2 * each;
-           next < fragments && loaded <= RegisterAllocation::kLoadedPerInstruction;
+      for (int loaded = 2 * each; next < fragments && loaded <= RegisterAllocation::kLoadedPerInstruction;
            loaded += each) {
         destination.count += registers_of(next++).count;
       }
@@ -287,7 +278,7 @@ class ProgramBuilder {
     }
   }
 
-  /// Through shared memory and back: registers that hold `bytes` of each warp.
+  /// Sends registers that hold `bytes` of each warp through shared memory and back.
   static void add_round_trip(std::vector<isa::WarpInstruction>& code, isa::RegisterRange registers,
                              bool with_barriers) {
     const auto add_move = [&](isa::Opcode opcode) -> isa::WarpInstruction& {
@@ -327,20 +318,15 @@ class ProgramBuilder {
       isa::WarpInstruction& rows = isa::add(code, isa::Opcode::kStoreGlobal);
       rows.c = registers;
       rows.where.row = row;
-      const std::int64_t bytes =
-          kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
-      rows.issue_slots =
-          static_cast<int>(base::ceil_div(bytes, kBytesPerInstruction)) + row_operations();
+      const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * stored_bits(kernel_) / 8;
+      rows.issue_slots = static_cast<int>(base::ceil_div(bytes, kBytesPerInstruction)) + row_operations();
     }
   }
 
   /// What the epilogue does with a fragment row of a warp; of slices of K a second kernel does it.
   int row_operations() const {
-    const auto elements =
-        static_cast<double>(kernel_.instruction.shape.m * kernel_.warp_tile.n) / mma::kWarpLanes;
-    return kernel_.split_k > 1
-               ? 0
-               : static_cast<int>(std::lround(elements * kernel_.problem.epilogue_operations));
+    const auto elements = static_cast<double>(kernel_.instruction.shape.m * kernel_.warp_tile.n) / mma::kWarpLanes;
+    return kernel_.split_k > 1 ? 0 : static_cast<int>(std::lround(elements * kernel_.problem.epilogue_operations));
   }
 
   /// Stream-K: partial sums go to a workspace; who finishes the tile sees a flag, reads and adds
@@ -370,13 +356,11 @@ class ProgramBuilder {
     isa::add(fix_up, isa::Opcode::kWaitCopies).copy_groups = 0;
   }
 
-  void add_partial_sums(std::vector<isa::WarpInstruction>& code, isa::Opcode opcode,
-                        int row) const {
+  void add_partial_sums(std::vector<isa::WarpInstruction>& code, isa::Opcode opcode, int row) const {
     isa::WarpInstruction& move = isa::add(code, opcode);
     move.operand = isa::Operand::kPartialSum;
     move.where.row = row;
-    const std::int64_t bytes =
-        kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
+    const std::int64_t bytes = kernel_.instruction.shape.m * kernel_.warp_tile.n * kAccumulatorBytes;
     // What is read is added, register by register.
     const std::int64_t additions = opcode == isa::Opcode::kCopy ? bytes / isa::kRegisterBytes : 0;
     std::int64_t slots = base::ceil_div(bytes, kBytesPerInstruction) + additions;

@@ -13,8 +13,8 @@ constexpr std::int64_t kShortestStretch = 2;
 
 }  // namespace
 
-std::int64_t WorkSchedule::ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles,
-                                         std::int64_t k_tiles, std::int64_t sms) {
+std::int64_t WorkSchedule::ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
+                                         std::int64_t sms) {
   const std::int64_t resident = sms * kernel.ctas_per_sm;
   if (kernel.stream_k()) {
     return stream_of(kernel, output_tiles, k_tiles, sms).stretches;
@@ -22,12 +22,11 @@ std::int64_t WorkSchedule::ctas_launched(const GemmKernel& kernel, std::int64_t 
   return kernel.persistent() ? std::min(output_tiles, resident) : output_tiles;
 }
 
-WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles,
-                           std::int64_t k_tiles, std::int64_t sms, Slices slices) {
+WorkSchedule::WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles, std::int64_t sms,
+                           Slices slices) {
   base::ensure(output_tiles > 0 && k_tiles > 0, "a schedule of nothing");
   work_.resize(static_cast<std::size_t>(ctas_launched(kernel, output_tiles, k_tiles, sms)));
-  const std::int64_t streamed =
-      kernel.stream_k() ? stream_of(kernel, output_tiles, k_tiles, sms).tiles : 0;
+  const std::int64_t streamed = kernel.stream_k() ? stream_of(kernel, output_tiles, k_tiles, sms).tiles : 0;
   if (streamed > 0) {
     add_stream(streamed, k_tiles);
     count_peers();
@@ -42,19 +41,16 @@ std::int64_t WorkSchedule::most_stretches(std::int64_t tiles, std::int64_t k_til
   return std::max<std::int64_t>(1, tiles * k_tiles / kShortestStretch);
 }
 
-WorkSchedule::Stream WorkSchedule::stream_of(const GemmKernel& kernel, std::int64_t output_tiles,
-                                             std::int64_t k_tiles, std::int64_t sms) {
+WorkSchedule::Stream WorkSchedule::stream_of(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
+                                             std::int64_t sms) {
   const std::int64_t resident = sms * kernel.ctas_per_sm;
   if (kernel.parts_of_tile > 0) {
     const std::int64_t stretches = output_tiles * kernel.parts_of_tile;
     return {output_tiles, std::min(stretches, most_stretches(output_tiles, k_tiles))};
   }
   const std::int64_t rest = output_tiles % resident;
-  const std::int64_t streamed = rest == 0                  ? 0
-                                : output_tiles <= resident ? output_tiles
-                                                           : rest + resident;
-  return {streamed, streamed == output_tiles ? std::min(resident, most_stretches(streamed, k_tiles))
-                                             : resident};
+  const std::int64_t streamed = rest == 0 ? 0 : output_tiles <= resident ? output_tiles : rest + resident;
+  return {streamed, streamed == output_tiles ? std::min(resident, most_stretches(streamed, k_tiles)) : resident};
 }
 
 std::int64_t WorkSchedule::partial_sum_bytes(const GemmKernel& kernel, std::int64_t sms) {
@@ -108,8 +104,7 @@ ScheduledTraffic::Place ScheduledTraffic::find(std::int64_t cta, std::int64_t ti
   throw base::InternalError("a CTA copies beyond its work");
 }
 
-sm::MemoryRange ScheduledTraffic::range(std::int64_t cta, int warp,
-                                        const isa::WarpInstruction& instruction,
+sm::MemoryRange ScheduledTraffic::range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                                         std::int64_t tile) const {
   if (instruction.operand == isa::Operand::kPartialSum) {
     // A CTA stores to a place of its own. Where several share a tile, the bytes of the next one

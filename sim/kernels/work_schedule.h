@@ -32,25 +32,24 @@ class WorkSchedule : public sm::CtaWork {
     kWhole   ///< the last one as deep as what is left
   };
 
-  /// Of the first `output_tiles` tiles of `kernel`, `k_tiles` deep.
-  WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
-               std::int64_t sms, Slices slices = Slices::kAlike);
+  /// Schedules the first `output_tiles` tiles of `kernel`, `k_tiles` deep.
+  WorkSchedule(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles, std::int64_t sms,
+               Slices slices = Slices::kAlike);
 
-  /// Of `tiles` output tiles, `k_tiles` deep, laid end to end: as many as are worth a CTA.
+  /// Most stretches of `tiles` output tiles, `k_tiles` deep, laid end to end, that are worth a CTA.
   static std::int64_t most_stretches(std::int64_t tiles, std::int64_t k_tiles);
   /// Bytes of the partial sums that the CTAs of a launch store, and read again: those of a CTA
   /// whose stretch begins within an output tile. None where `kernel` is not stream-K.
   static std::int64_t partial_sum_bytes(const GemmKernel& kernel, std::int64_t sms);
 
   /// CTAs of that schedule.
-  static std::int64_t ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles,
-                                    std::int64_t k_tiles, std::int64_t sms);
+  static std::int64_t ctas_launched(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
+                                    std::int64_t sms);
 
   std::int64_t ctas() const { return static_cast<std::int64_t>(work_.size()); }
   std::span<const isa::WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];
   }
-  /// Whether several CTAs work on one output tile.
   bool shares_tiles() const { return shares_tiles_; }
 
  private:
@@ -59,8 +58,7 @@ class WorkSchedule : public sm::CtaWork {
   struct Stream {
     std::int64_t tiles, stretches;
   };
-  static Stream stream_of(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles,
-                          std::int64_t sms);
+  static Stream stream_of(const GemmKernel& kernel, std::int64_t output_tiles, std::int64_t k_tiles, std::int64_t sms);
 
   void add_stream(std::int64_t tiles, std::int64_t k_tiles);
   void count_peers();
@@ -72,8 +70,7 @@ class WorkSchedule : public sm::CtaWork {
 /// Where the copies and stores of scheduled CTAs lie.
 class ScheduledTraffic : public sm::CtaTraffic {
  public:
-  ScheduledTraffic(const GemmTraffic& traffic, const WorkSchedule& schedule)
-      : traffic_(traffic), schedule_(schedule) {}
+  ScheduledTraffic(const GemmTraffic& traffic, const WorkSchedule& schedule) : traffic_(traffic), schedule_(schedule) {}
 
   sm::MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                         std::int64_t tile) const override;
@@ -83,7 +80,6 @@ class ScheduledTraffic : public sm::CtaTraffic {
     const isa::WorkSegment& segment;
     std::int64_t k_tile;  ///< of the output tile
   };
-  /// Where iteration `tile` of `cta` is.
   Place find(std::int64_t cta, std::int64_t tile) const;
 
   const GemmTraffic& traffic_;

@@ -39,11 +39,9 @@ unsigned bits_of_group(const std::byte* row, std::size_t group) {
   throw base::InputError(fmt::format("tensor '{}': {}", io::printable(tensor.name), problem));
 }
 
-void require_shape(const io::Tensor& tensor, std::string_view dtype,
-                   const std::vector<std::int64_t>& shape) {
+void require_shape(const io::Tensor& tensor, std::string_view dtype, const std::vector<std::int64_t>& shape) {
   if (tensor.dtype != dtype || tensor.shape != shape) {
-    refuse(tensor,
-           fmt::format("must be {} [{}, {}] of a weight of that shape", dtype, shape[0], shape[1]));
+    refuse(tensor, fmt::format("must be {} [{}, {}] of a weight of that shape", dtype, shape[0], shape[1]));
   }
 }
 
@@ -68,40 +66,33 @@ sparsity::CompressedMatrix two_of_four(DataType type, std::size_t rows, std::siz
 std::string layer_of_weight(const std::string& name, WeightLayout layout) {
   constexpr std::string_view kEnding = ".weight";
   if (!name.ends_with(kEnding) || name.size() == kEnding.size()) {
-    throw base::InputError(
-        fmt::format("tensor '{}': {} holds weights that are called '<layer>.weight'",
-                    io::printable(name), prune::name(layout)));
+    throw base::InputError(fmt::format("tensor '{}': {} holds weights that are called '<layer>.weight'",
+                                       io::printable(name), prune::name(layout)));
   }
   return name.substr(0, name.size() - kEnding.size());
 }
 
 std::vector<io::TensorEntry> bitmask_entries(const std::string& name, const CompressedForm& form) {
   if (form.layout != WeightLayout::kSparse24Bitmask) {
-    throw base::InputError(fmt::format(
-        "weights that are pruned are not written as {}: convert makes it of quantised ones",
-        prune::name(form.layout)));
+    throw base::InputError(fmt::format("prune does not write {}: 'sptcsim convert' makes it of quantised weights",
+                                       prune::name(form.layout)));
   }
   const std::string layer = layer_of_weight(name, form.layout);
   const std::string_view dtype = stored_dtype(form.type);
   if (dtype == "U8") {
-    throw base::InputError(fmt::format("tensor '{}': {} does not hold elements of {}",
-                                       io::printable(name), prune::name(form.layout),
-                                       numerics::name(form.type)));
+    throw base::InputError(fmt::format("tensor '{}': {} does not hold elements of {}", io::printable(name),
+                                       prune::name(form.layout), numerics::name(form.type)));
   }
   if (form.k % static_cast<std::int64_t>(kGroup) != 0 || form.k_first) {
-    throw base::InputError(
-        fmt::format("tensor '{}': {} holds weights [rows, k] whose k is a multiple of 4",
-                    io::printable(name), prune::name(form.layout)));
+    throw base::InputError(fmt::format("tensor '{}': {} holds weights [rows, k] whose k is a multiple of 4",
+                                       io::printable(name), prune::name(form.layout)));
   }
-  const auto bytes =
-      (form.k + static_cast<std::int64_t>(kByte) - 1) / static_cast<std::int64_t>(kByte);
+  const auto bytes = (form.k + static_cast<std::int64_t>(kByte) - 1) / static_cast<std::int64_t>(kByte);
   return {entry_of(layer + ".compressed", dtype, {form.rows, form.k / 2}),
-          entry_of(layer + ".bitmask", "U8", {form.rows, bytes}),
-          entry_of(layer + ".shape", "I64", {2, 1})};
+          entry_of(layer + ".bitmask", "U8", {form.rows, bytes}), entry_of(layer + ".shape", "I64", {2, 1})};
 }
 
-std::vector<io::Tensor> bitmask_tensors(const std::string& name,
-                                        const sparsity::CompressedMatrix& matrix,
+std::vector<io::Tensor> bitmask_tensors(const std::string& name, const sparsity::CompressedMatrix& matrix,
                                         const CompressedForm& form) {
   const std::vector<io::TensorEntry> entries = bitmask_entries(name, form);
   io::Tensor bitmask{entries[1].name, entries[1].dtype, entries[1].shape, {}};
@@ -147,8 +138,7 @@ sparsity::CompressedMatrix bitmask_matrix(const io::Tensor& compressed, const io
     for (std::size_t g = 0; g < k / kGroup; ++g) {
       const unsigned bits = bits_of_group(bitmask.bytes.data() + row * row_bytes, g);
       if (std::popcount(bits) != 2) {
-        refuse(bitmask, fmt::format("row {}, group {} of four has {} bits, not 2", row, g,
-                                    std::popcount(bits)));
+        refuse(bitmask, fmt::format("row {}, group {} of four has {} bits, not 2", row, g, std::popcount(bits)));
       }
       matrix.nibbles(row, g) = nibble_of(bits);
     }
@@ -167,9 +157,8 @@ sparsity::CompressedMatrix compress_float32(const base::Matrix<Word>& dense) {
         bits |= (dense(row, kGroup * g + i) & kMagnitude) != 0 ? 1U << i : 0U;
       }
       if (std::popcount(bits) > 2) {
-        throw base::InputError(
-            fmt::format("the matrix is not 2:4 sparse: row {}, group {} holds {} non-zeros", row, g,
-                        std::popcount(bits)));
+        throw base::InputError(fmt::format("the matrix is not 2:4 sparse: row {}, group {} holds {} non-zeros", row, g,
+                                           std::popcount(bits)));
       }
       for (unsigned place = 1; std::popcount(bits) < 2; place <<= 1) {
         bits |= place;
@@ -178,8 +167,7 @@ sparsity::CompressedMatrix compress_float32(const base::Matrix<Word>& dense) {
       for (int slot = 0; slot < 2; ++slot) {
         const int at = sparsity::selected_position(matrix.nibbles(row, g), slot, matrix.pattern);
         const Word word = dense(row, kGroup * g + static_cast<std::size_t>(at));
-        matrix.values(row, 2 * g + static_cast<std::size_t>(slot)) =
-            (word & kMagnitude) == 0 ? 0 : word;
+        matrix.values(row, 2 * g + static_cast<std::size_t>(slot)) = (word & kMagnitude) == 0 ? 0 : word;
       }
     }
   }

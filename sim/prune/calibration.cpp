@@ -11,11 +11,10 @@
 
 namespace sptc::prune {
 
-Calibration::Calibration(const std::filesystem::path& file)
-    : file_(file.empty() ? nullptr : ModelFile::open(file)) {}
+Calibration::Calibration(const std::filesystem::path& file) : file_(file.empty() ? nullptr : ModelFile::open(file)) {}
 
-const base::Matrix<float>* Calibration::inputs(const std::string& name, const LayerLayout& layout,
-                                               bool required, std::span<const std::size_t> order) {
+const base::Matrix<float>* Calibration::inputs(const std::string& name, const LayerLayout& layout, bool required,
+                                               std::span<const std::size_t> order) {
   if (!file_) {
     return nullptr;
   }
@@ -32,17 +31,16 @@ const base::Matrix<float>* Calibration::inputs(const std::string& name, const La
   const io::TensorEntry& entry = file_->tensors()[*found].entry;
   const std::optional<numerics::DataType> type = weight_type(entry.dtype);
   if (layout.taps > 1 || !type || entry.shape.empty() || entry.shape.back() != layout.k) {
-    throw base::InputError(fmt::format(
-        "{}: '{}' must be floating-point inputs [samples, {}] of a layer that is a matrix",
-        file_->shown(), io::printable(entry.name), layout.k));
+    throw base::InputError(
+        fmt::format("{}: '{}' must be floating-point inputs [samples, {}] of a layer that is a matrix", file_->shown(),
+                    io::printable(entry.name), layout.k));
   }
   std::int64_t samples = 1;
   for (std::size_t axis = 0; axis + 1 < entry.shape.size(); ++axis) {
     samples *= entry.shape[axis];
   }
   if (samples == 0) {
-    throw base::InputError(
-        fmt::format("{}: '{}' has no sample", file_->shown(), io::printable(entry.name)));
+    throw base::InputError(fmt::format("{}: '{}' has no sample", file_->shown(), io::printable(entry.name)));
   }
   const LayerLayout plain{samples, 1, layout.k, layout.k, 0, 1, false};
   io::Tensor tensor = read_tensor(*file_, *found);

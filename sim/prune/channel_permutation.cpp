@@ -34,13 +34,12 @@ ChannelGroup group_of_rule(const std::string& rule) {
   const std::size_t equals = rule.find('=');
   ChannelGroup group;
   if (equals != std::string::npos) {
-    group = {names_of(std::string_view(rule).substr(0, equals)),
-             names_of(std::string_view(rule).substr(equals + 1))};
+    group = {names_of(std::string_view(rule).substr(0, equals)), names_of(std::string_view(rule).substr(equals + 1))};
   }
   if (group.producers.empty() || group.consumers.empty()) {
-    throw base::InputError(fmt::format(
-        "--permute '{}': a rule is PRODUCER[,PRODUCER..]=CONSUMER[,CONSUMER..], or report, or auto",
-        io::printable(rule)));
+    throw base::InputError(
+        fmt::format("--permute '{}': a rule is PRODUCER[,PRODUCER..]=CONSUMER[,CONSUMER..], or report, or auto",
+                    io::printable(rule)));
   }
   return group;
 }
@@ -60,11 +59,9 @@ struct FoundOrders {
 
 }  // namespace
 
-/// Builds a ChannelPermutation.
 class PermutationPlan {
  public:
-  PermutationPlan(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers,
-                  const PruneOptions& options)
+  PermutationPlan(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers, const PruneOptions& options)
       : model_(model), layers_(layers), options_(options), pattern_(pattern_of(options)) {}
 
   ChannelPermutation run() {
@@ -92,14 +89,12 @@ class PermutationPlan {
   }
 
  private:
-  /// The groups of a transformer.
   void apply_named() {
     const TransformerChannels found = transformer_channels(model_);
     if (found.groups.empty() && found.notes.empty()) {
-      throw base::InputError(
-          model_.shown() +
-          ": --permute auto needs the graph of an ONNX model, or tensors called as those of "
-          "transformers in Hugging Face; rules PRODUCERS=CONSUMERS say what else goes together");
+      throw base::InputError(model_.shown() +
+                             ": --permute auto needs the graph of an ONNX model, or tensors called as those of "
+                             "transformers in Hugging Face; rules PRODUCERS=CONSUMERS say what else goes together");
     }
     std::set<std::string> reasons;
     for (const ChannelParts& group : found.groups) {
@@ -112,9 +107,8 @@ class PermutationPlan {
       if (reason.empty()) {
         apply(group);
       } else if (reasons.insert(reason).second) {
-        result_.notes_.push_back(
-            fmt::format("channels of '{}', and perhaps of others, stay in their order: {}",
-                        io::printable(layer->name), reason));
+        result_.notes_.push_back(fmt::format("channels of '{}', and perhaps of others, stay in their order: {}",
+                                             io::printable(layer->name), reason));
       }
     }
     result_.notes_.insert(result_.notes_.end(), found.notes.begin(), found.notes.end());
@@ -127,9 +121,8 @@ class PermutationPlan {
       return "its k is another axis than by its name";
     }
     const auto of_group = static_cast<std::size_t>(pattern_.pattern.group);
-    return group.channels % of_group == 0
-               ? ""
-               : fmt::format("{} of a part are no multiple of {}", group.channels, of_group);
+    return group.channels % of_group == 0 ? ""
+                                          : fmt::format("{} of a part are no multiple of {}", group.channels, of_group);
   }
 
   /// Whether any consumer of `group` is pruned, and all of its tensors can be reached.
@@ -137,9 +130,8 @@ class PermutationPlan {
     const auto stands = [&](const std::string& name) { return model_.place_of(name).has_value(); };
     const bool all = std::all_of(group.producers.begin(), group.producers.end(), stands) &&
                      std::all_of(group.consumers.begin(), group.consumers.end(), stands);
-    return all &&
-           std::any_of(group.consumers.begin(), group.consumers.end(),
-                       [&](const auto& name) { return pruned(model_.find(name)) != nullptr; });
+    return all && std::any_of(group.consumers.begin(), group.consumers.end(),
+                              [&](const auto& name) { return pruned(model_.find(name)) != nullptr; });
   }
 
   /// The layer of `tensor` if it is pruned.
@@ -151,8 +143,7 @@ class PermutationPlan {
   void require_pruned(const ChannelGroup& group) const {
     for (const std::string& name : group.consumers) {
       if (pruned(model_.find(name)) == nullptr) {
-        throw base::InputError(
-            fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
+        throw base::InputError(fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
       }
     }
   }
@@ -167,9 +158,8 @@ class PermutationPlan {
       const ChosenLayer* const layer = pruned(tensor);
       const std::size_t k = layer == nullptr ? 0 : static_cast<std::size_t>(layer->layout.k);
       if (k > 0 && parts.channels > 0 && k != parts.channels) {
-        throw base::InputError(fmt::format("--permute: '{}' has k = {}, and '{}' has k = {}",
-                                           io::printable(name), k, io::printable(first),
-                                           parts.channels));
+        throw base::InputError(fmt::format("--permute: '{}' has k = {}, and '{}' has k = {}", io::printable(name), k,
+                                           io::printable(first), parts.channels));
       }
       if (k > 0 && parts.channels == 0) {
         parts.channels = k;
@@ -181,9 +171,8 @@ class PermutationPlan {
       const std::size_t axis = axis_of_rows(tensor, parts.channels);
       const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
       if (shape.empty() || shape[axis] != static_cast<std::int64_t>(parts.channels)) {
-        throw base::InputError(
-            fmt::format("--permute: '{}' does not make the {} channels that '{}' takes",
-                        io::printable(name), parts.channels, io::printable(group.consumers[0])));
+        throw base::InputError(fmt::format("--permute: '{}' does not make the {} channels that '{}' takes",
+                                           io::printable(name), parts.channels, io::printable(group.consumers[0])));
       }
       parts.producers.push_back({tensor, axis, {ChannelRun{}}});
     }
@@ -204,8 +193,7 @@ class PermutationPlan {
     for (const auto& [tensor, layer] : layers_) {
       if (layer.skipped.empty()) {
         const io::Tensor whole = read_tensor(model_, tensor);
-        const sparsity::ColumnOrder found =
-            search(load_weights(whole, layer.type, layer.layout), 1);
+        const sparsity::ColumnOrder found = search(load_weights(whole, layer.type, layer.layout), 1);
         result_.reports_[tensor] = {whole.name, false, found.kept_before, found.kept_after};
       }
     }
@@ -215,8 +203,7 @@ class PermutationPlan {
     std::vector<LoadedWeights> all;
     for (const ChannelAxis& axis : group.consumers) {
       if (const ChosenLayer* const layer = pruned(axis.tensor)) {
-        all.push_back(
-            {&axis, 0, load_weights(read_tensor(model_, axis.tensor), layer->type, layer->layout)});
+        all.push_back({&axis, 0, load_weights(read_tensor(model_, axis.tensor), layer->type, layer->layout)});
         all.back().rows_of_slice =
             axis.sliced ? static_cast<std::size_t>(layer->layout.taps) : all.back().weights.rows();
       }
@@ -225,8 +212,7 @@ class PermutationPlan {
   }
 
   /// The columns of `part`, one run above the other.
-  static base::Matrix<float> stacked(const std::vector<LoadedWeights>& all, std::size_t part,
-                                     std::size_t channels) {
+  static base::Matrix<float> stacked(const std::vector<LoadedWeights>& all, std::size_t part, std::size_t channels) {
     std::size_t rows = 0;
     for (const LoadedWeights& one : all) {
       for (const ChannelRun& run : one.axis->runs) {
@@ -295,9 +281,8 @@ class PermutationPlan {
     std::vector<ChannelPermutation::Axis>& axes = result_.axes_[axis.tensor];
     for (const ChannelPermutation::Axis& other : axes) {
       if (other.axis == axis.axis) {
-        throw base::InputError(
-            fmt::format("--permute: '{}' is permuted twice along one axis",
-                        io::printable(model_.tensors()[axis.tensor].entry.name)));
+        throw base::InputError(fmt::format("--permute: '{}' is permuted twice along one axis",
+                                           io::printable(model_.tensors()[axis.tensor].entry.name)));
       }
     }
     axes.push_back({axis.axis, is_k, order_along(axis, orders)});
@@ -320,8 +305,7 @@ class PermutationPlan {
     }
   }
 
-  /// The axis of a producer that has its channels. Beside that of a vector there are axes of extent
-  /// 1 only.
+  /// The axis of a producer that has its channels. Beside that of a vector there are axes of extent 1 only.
   std::size_t axis_of_rows(std::size_t tensor, std::size_t channels) const {
     const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
     const auto ones = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), 1));
@@ -387,8 +371,7 @@ std::optional<PermutationReport> ChannelPermutation::report(std::size_t tensor) 
   return found == reports_.end() ? std::nullopt : std::optional(found->second);
 }
 
-ChannelPermutation plan_permutation(const ModelFile& model,
-                                    const std::map<std::size_t, ChosenLayer>& layers,
+ChannelPermutation plan_permutation(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers,
                                     const PruneOptions& options) {
   return PermutationPlan(model, layers, options).run();
 }

@@ -12,8 +12,8 @@
 
 namespace sptc::prune {
 
-/// What an order of channels does for the layers that share it: the share of the magnitude that the
-/// pattern keeps of them together.
+/// What an order of channels does for the layers that share it: the share of the magnitude that the pattern keeps of
+/// them together.
 struct PermutationReport {
   std::string group;  ///< the first of them
   bool applied = false;
@@ -44,11 +44,10 @@ class ChannelPermutation {
   std::vector<std::string> notes_;
 };
 
-/// Finds the orders that `options.permute` asks for. Throws InputError for a rule that names no
-/// tensor, or tensors whose extents do not go together, for "auto" where neither a graph nor names
-/// say which channels go together, and for V:N:M.
-ChannelPermutation plan_permutation(const ModelFile& model,
-                                    const std::map<std::size_t, ChosenLayer>& layers,
+/// Finds the orders that `options.permute` asks for. Throws InputError for a rule that names no tensor, or tensors
+/// whose extents do not go together, for "auto" where neither a graph nor names say which channels go together, and for
+/// V:N:M.
+ChannelPermutation plan_permutation(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers,
                                     const PruneOptions& options);
 
 }  // namespace sptc::prune

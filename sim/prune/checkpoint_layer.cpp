@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sources: the compressors of compressed-tensors 0.9.4 and 0.20.1 (pack_quantized, nvfp4,
-// naive_quantized, sparse_24_bitmask, marlin_24), its converter of Model Optimizer's checkpoints,
-// and torch/sparse/semi_structured.py.
+// Sources: the compressors of compressed-tensors 0.9.4 and 0.20.1 (pack_quantized, nvfp4, naive_quantized,
+// sparse_24_bitmask, marlin_24), its converter of Model Optimizer's checkpoints, and torch/sparse/semi_structured.py.
 #include "sim/prune/checkpoint_layer.h"
 
 #include "models/base/error.h"
@@ -47,7 +46,6 @@ std::int64_t words_of(std::int64_t k, int bits) {
   return (k * bits + 31) / 32;
 }
 
-/// Looks at the tensors of one weight after the other.
 class Finder {
  public:
   explicit Finder(const ModelFile& model) : model_(model) {}
@@ -63,20 +61,18 @@ class Finder {
       }
     }
     for (const auto& [format, row] : left_) {
-      result_.notes.push_back(fmt::format(
-          "'{}'{} left as before: these weights of {} are not read here", io::printable(row.first),
-          row.second > 1 ? fmt::format(" and {} more are", row.second - 1) : " is", format));
+      result_.notes.push_back(
+          fmt::format("'{}'{} left as before: these weights of {} are not read here", io::printable(row.first),
+                      row.second > 1 ? fmt::format(" and {} more are", row.second - 1) : " is", format));
     }
     return std::move(result_);
   }
 
  private:
-  /// Whether this one is read here.
   bool add(const PackedWeight& packed) {
     const std::string& layer = packed.name;
     if (packed.format == "sparse-24-bitmask") {
-      return add_values(packed, WeightLayout::kSparse24Bitmask,
-                        layer.ends_with(".weight") ? layer : layer + ".weight",
+      return add_values(packed, WeightLayout::kSparse24Bitmask, layer.ends_with(".weight") ? layer : layer + ".weight",
                         {".compressed", ".bitmask", ".shape"});
     }
     if (packed.format == "SparseSemiStructuredTensor") {
@@ -92,8 +88,7 @@ class Finder {
     if (packed.format == "nvfp4-pack-quantized") {
       return add_codes(packed, WeightLayout::kNvfp4, {".weight_packed"});
     }
-    return packed.format == "NVFP4 of Model Optimizer" &&
-           add_codes(packed, WeightLayout::kModelOptNvfp4, {".weight"});
+    return packed.format == "NVFP4 of Model Optimizer" && add_codes(packed, WeightLayout::kModelOptNvfp4, {".weight"});
   }
 
   const io::TensorEntry& entry(std::size_t part) const { return model_.tensors()[part].entry; }
@@ -108,8 +103,8 @@ class Finder {
     return std::nullopt;
   }
 
-  std::optional<std::vector<std::size_t>> parts(
-      const PackedWeight& packed, std::initializer_list<std::string_view> endings) const {
+  std::optional<std::vector<std::size_t>> parts(const PackedWeight& packed,
+                                                std::initializer_list<std::string_view> endings) const {
     std::vector<std::size_t> result;
     for (const std::string_view ending : endings) {
       const auto place = part(packed, ending);
@@ -132,15 +127,13 @@ class Finder {
     return true;
   }
 
-  bool add_codes(const PackedWeight& packed, WeightLayout layout,
-                 std::initializer_list<std::string_view> endings) {
+  bool add_codes(const PackedWeight& packed, WeightLayout layout, std::initializer_list<std::string_view> endings) {
     const auto found = parts(packed, endings);
     if (!found || packed.rows <= 0 || packed.k <= 0) {
       return false;
     }
-    result_.weights.push_back({packed.name + ".weight",
-                               {{DataType::kE2m1, layout, packed.rows, packed.k, false}, 4},
-                               *found});
+    result_.weights.push_back(
+        {packed.name + ".weight", {{DataType::kE2m1, layout, packed.rows, packed.k, false}, 4}, *found});
     return true;
   }
 
@@ -153,10 +146,9 @@ class Finder {
     for (const int bits : {4, 8}) {
       if (shape == std::vector<std::int64_t>{packed.rows, words_of(packed.k, bits)} &&
           !part(packed, ".weight_zero_point")) {
-        result_.weights.push_back(
-            {packed.name + ".weight",
-             {{DataType::kS8, WeightLayout::kPackQuantized, packed.rows, packed.k, false}, bits},
-             *found});
+        result_.weights.push_back({packed.name + ".weight",
+                                   {{DataType::kS8, WeightLayout::kPackQuantized, packed.rows, packed.k, false}, bits},
+                                   *found});
         return true;
       }
     }
@@ -175,12 +167,11 @@ class Finder {
         std::max({packed[0], packed[1], scale[0], scale[1]}) > kMost) {
       return false;
     }
-    result_.weights.push_back(
-        {weight.name + ".weight",
-         {{DataType::kS8, WeightLayout::kMarlin24, scale[1], 32 * packed[0], false},
-          static_cast<int>(2 * packed[1] / scale[1] <= 8 ? 2 * packed[1] / scale[1] : 0),
-          scale[0]},
-         *found});
+    result_.weights.push_back({weight.name + ".weight",
+                               {{DataType::kS8, WeightLayout::kMarlin24, scale[1], 32 * packed[0], false},
+                                static_cast<int>(2 * packed[1] / scale[1] <= 8 ? 2 * packed[1] / scale[1] : 0),
+                                scale[0]},
+                               *found});
     return true;
   }
 
@@ -191,13 +182,13 @@ class Finder {
 
 void require_entry(const io::Tensor& tensor, const io::TensorEntry& entry) {
   if (tensor.dtype != entry.dtype || tensor.bytes.size() != entry.bytes) {
-    throw base::InputError(fmt::format("tensor '{}': must be {} of {} bytes",
-                                       io::printable(tensor.name), entry.dtype, entry.bytes));
+    throw base::InputError(
+        fmt::format("tensor '{}': must be {} of {} bytes", io::printable(tensor.name), entry.dtype, entry.bytes));
   }
 }
 
-/// Codes of `bits` that stand side by side in words of `word_bits`, the first lowest, each row by
-/// itself; signed ones are stored plus half of their range.
+/// Codes of `bits` that stand side by side in words of `word_bits`, the first lowest, each row by itself; signed ones
+/// are stored plus half of their range.
 Matrix<Word> unpack_codes(const io::Tensor& tensor, const StoredForm& form, int word_bits) {
   const auto rows = static_cast<std::size_t>(form.form.rows);
   const auto k = static_cast<std::size_t>(form.form.k);
@@ -216,8 +207,7 @@ Matrix<Word> unpack_codes(const io::Tensor& tensor, const StoredForm& form, int 
   return codes;
 }
 
-Matrix<Word> pack_codes(const std::string& name, const Matrix<Word>& codes, const StoredForm& form,
-                        int word_bits) {
+Matrix<Word> pack_codes(const std::string& name, const Matrix<Word>& codes, const StoredForm& form, int word_bits) {
   const auto bits = static_cast<std::size_t>(form.bits);
   const std::size_t in_word = static_cast<std::size_t>(word_bits) / bits;
   const bool is_signed = form.form.type == DataType::kS8;
@@ -225,11 +215,11 @@ Matrix<Word> pack_codes(const std::string& name, const Matrix<Word>& codes, cons
   Matrix<Word> words(codes.rows(), (codes.cols() + in_word - 1) / in_word);
   for (std::size_t row = 0; row < codes.rows(); ++row) {
     for (std::size_t i = 0; i < codes.cols(); ++i) {
-      const int code = is_signed ? static_cast<int>(static_cast<std::int8_t>(codes(row, i)))
-                                 : static_cast<int>(codes(row, i));
+      const int code =
+          is_signed ? static_cast<int>(static_cast<std::int8_t>(codes(row, i))) : static_cast<int>(codes(row, i));
       if (code + offset < 0 || code + offset >= 1 << bits) {
-        refuse(name, fmt::format("{} of {} bits does not hold the code {} of row {}",
-                                 prune::name(form.form.layout), form.bits, code, row));
+        refuse(name, fmt::format("{} of {} bits does not hold the code {} of row {}", prune::name(form.form.layout),
+                                 form.bits, code, row));
       }
       words(row, i / in_word) |= static_cast<Word>(code + offset) << (i % in_word * bits);
     }
@@ -243,14 +233,12 @@ int word_bits_of(WeightLayout layout) {
 
 void require_type(const std::string& name, const StoredForm& form) {
   const WeightLayout layout = form.form.layout;
-  const DataType wanted = layout == WeightLayout::kFloatQuantized ? DataType::kE4m3
-                          : layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4
-                              ? DataType::kE2m1
-                              : DataType::kS8;
+  const DataType wanted = layout == WeightLayout::kFloatQuantized                                    ? DataType::kE4m3
+                          : layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4 ? DataType::kE2m1
+                                                                                                     : DataType::kS8;
   if (form.form.type != wanted) {
-    refuse(name,
-           fmt::format("{} holds {}, not {}: weights are not quantised here", prune::name(layout),
-                       numerics::name(wanted), numerics::name(form.form.type)));
+    refuse(name, fmt::format("{} holds {}, not {}, and sptcsim quantises no weights", prune::name(layout),
+                             numerics::name(wanted), numerics::name(form.form.type)));
   }
   if (form.form.k_first) {
     refuse(name, fmt::format("{} holds weights [rows, k] alone", prune::name(layout)));
@@ -262,12 +250,10 @@ std::vector<io::TensorEntry> dense_entries(const std::string& name, const Compre
     refuse(name, "tensor files have no type for elements of e2m1");
   }
   const std::string_view dtype = form.type == DataType::kS4 ? "I8" : stored_dtype(form.type);
-  return {entry_of(name, dtype,
-                   form.k_first ? std::vector{form.k, form.rows} : std::vector{form.rows, form.k})};
+  return {entry_of(name, dtype, form.k_first ? std::vector{form.k, form.rows} : std::vector{form.rows, form.k})};
 }
 
-std::vector<io::Tensor> dense_tensors(const std::string& name, Matrix<Word> dense,
-                                      const CompressedForm& form) {
+std::vector<io::Tensor> dense_tensors(const std::string& name, Matrix<Word> dense, const CompressedForm& form) {
   dense = form.k_first ? dense.transposed() : std::move(dense);
   for (std::size_t i = 0; form.type == DataType::kS4 && i < dense.size(); ++i) {
     Word& word = dense.data()[i];
@@ -287,16 +273,15 @@ io::Tensor shape_tensor(const io::TensorEntry& entry, const CompressedForm& form
 
 Matrix<Word> dense_of(WeightMatrix& weight) {
   auto* const dense = std::get_if<Matrix<Word>>(&weight.words);
-  return dense != nullptr
-             ? std::move(*dense)
-             : sparsity::decompress(std::get<sparsity::CompressedMatrix>(weight.words));
+  return dense != nullptr ? std::move(*dense)
+                          : sparsity::decompress(std::get<sparsity::CompressedMatrix>(weight.words));
 }
 
 sparsity::CompressedMatrix compressed_of(WeightMatrix& weight, const CompressedForm& form) {
   auto* const matrix = std::get_if<sparsity::CompressedMatrix>(&weight.words);
-  const bool fits = matrix != nullptr && matrix->type == form.type &&
-                    (matrix->pattern == sparsity::hardware_pattern(form.type) ||
-                     form.layout == WeightLayout::kSparse24Bitmask);
+  const bool fits =
+      matrix != nullptr && matrix->type == form.type &&
+      (matrix->pattern == sparsity::hardware_pattern(form.type) || form.layout == WeightLayout::kSparse24Bitmask);
   return fits ? std::move(*matrix) : compress_layer(dense_of(weight), form);
 }
 
@@ -341,37 +326,34 @@ std::vector<io::TensorEntry> stored_entries(const std::string& name, const Store
     case WeightLayout::kMarlin24:
       return marlin_entries(layer, marlin_form(form));
     case WeightLayout::kPackQuantized:
-      return {
-          entry_of(layer + ".weight_packed", "I32", {matrix.rows, words_of(matrix.k, form.bits)}),
-          entry_of(layer + ".weight_shape", "I64", {2})};
+      return {entry_of(layer + ".weight_packed", "I32", {matrix.rows, words_of(matrix.k, form.bits)}),
+              entry_of(layer + ".weight_shape", "I64", {2})};
     case WeightLayout::kNvfp4:
     case WeightLayout::kModelOptNvfp4:
       if (matrix.k % 2 != 0) {
         refuse(name, fmt::format("{} needs an even k", prune::name(matrix.layout)));
       }
-      return {entry_of(matrix.layout == WeightLayout::kNvfp4 ? layer + ".weight_packed" : name,
-                       "U8", {matrix.rows, matrix.k / 2})};
+      return {entry_of(matrix.layout == WeightLayout::kNvfp4 ? layer + ".weight_packed" : name, "U8",
+                       {matrix.rows, matrix.k / 2})};
     default:
       return dense_entries(name, matrix);
   }
 }
 
-std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight,
-                                       const StoredForm& form) {
+std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const StoredForm& form) {
   const CompressedForm& matrix = form.form;
   if (is_pair(matrix.layout) || matrix.layout == WeightLayout::kSparse24Bitmask) {
     return compressed_tensors(name, compressed_of(weight, matrix), matrix);
   }
   if (matrix.layout == WeightLayout::kMarlin24) {
     base::ensure(weight.scale.has_value(), "marlin-24 without a scale");
-    return marlin_tensors(layer_of_weight(name, matrix.layout), compressed_of(weight, matrix),
-                          *weight.scale, marlin_form(form));
+    return marlin_tensors(layer_of_weight(name, matrix.layout), compressed_of(weight, matrix), *weight.scale,
+                          marlin_form(form));
   }
   Matrix<Word> dense = dense_of(weight);
   const std::vector<io::TensorEntry> entries = stored_entries(name, form);
   if (matrix.layout == WeightLayout::kPackQuantized) {
-    return {tensor_of_words(entries[0], pack_codes(name, dense, form, 32)),
-            shape_tensor(entries[1], matrix)};
+    return {tensor_of_words(entries[0], pack_codes(name, dense, form, 32)), shape_tensor(entries[1], matrix)};
   }
   if (matrix.layout == WeightLayout::kNvfp4 || matrix.layout == WeightLayout::kModelOptNvfp4) {
     return {tensor_of_words(entries[0], pack_codes(name, dense, form, 8))};

@@ -43,19 +43,17 @@ CheckpointWeights checkpoint_weights(const ModelFile& model);
 
 /// A weight on its way from one form to another.
 struct WeightMatrix {
-  std::variant<base::Matrix<numerics::Word>, sparsity::CompressedMatrix>
-      words;                        ///< dense: [rows, k]
+  std::variant<base::Matrix<numerics::Word>, sparsity::CompressedMatrix> words;  ///< dense: [rows, k]
   std::optional<io::Tensor> scale;  ///< F16 [rows, groups], where marlin-24 holds it
 };
 
 WeightMatrix read_weight(const ModelFile& model, const CheckpointWeight& weight);
 
-/// The tensors in which the weight `name` is written in `form`, without bytes. Of marlin-24 the
-/// scale is among them. Throws InputError where the form does not hold it.
+/// The tensors in which the weight `name` is written in `form`, without bytes. Of marlin-24 the scale is among them.
+/// Throws InputError where the form does not hold it.
 std::vector<io::TensorEntry> stored_entries(const std::string& name, const StoredForm& form);
-/// With their bytes. Throws InputError where the weight has not the pattern that the form needs, or
-/// codes that it does not hold.
-std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight,
-                                       const StoredForm& form);
+/// Tensors with their bytes. Throws InputError where the weight has not the pattern that the form needs, or codes that
+/// it does not hold.
+std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const StoredForm& form);
 
 }  // namespace sptc::prune

@@ -37,7 +37,7 @@ struct Layout {
   int elements;                ///< k is a multiple of that of so many; 0: of an atom of CUTLASS 3.x
 };
 
-/// By WeightLayout.
+/// Layouts by WeightLayout.
 constexpr std::array<Layout, 17> kLayouts = {{
     {"dense", "", 1, 1, 1},
     {"canonical", "canonical", 1, 1, 1},
@@ -77,8 +77,7 @@ int instruction_k(DataType type) {
 }
 
 sparsity::MetadataForm metadata_form(const CompressedForm& form) {
-  sparsity::MetadataForm result =
-      sparsity::find_metadata_form(row_of(form.layout).metadata, form.type).value();
+  sparsity::MetadataForm result = sparsity::find_metadata_form(row_of(form.layout).metadata, form.type).value();
   if (form.layout == WeightLayout::kPtx) {
     result.logical_k = instruction_k(form.type);
   }
@@ -90,8 +89,7 @@ std::pair<std::int64_t, std::int64_t> granularity(const CompressedForm& form) {
   const Layout& layout = row_of(form.layout);
   const bool is_16 = sparsity::metadata_element_bits(form.type) == 16;
   return {is_16 ? layout.rows_of_16 : layout.rows_of_32,
-          layout.elements == 0 ? metadata_form(form).logical_k
-                               : layout.elements * element_k(form.type)};
+          layout.elements == 0 ? metadata_form(form).logical_k : layout.elements * element_k(form.type)};
 }
 
 }  // namespace
@@ -126,16 +124,14 @@ bool is_pair(WeightLayout layout) {
 
 std::string_view stored_dtype(DataType type) {
   constexpr std::pair<DataType, std::string_view> kStored[] = {
-      {DataType::kF16, "F16"},      {DataType::kBf16, "BF16"},    {DataType::kTf32, "F32"},
-      {DataType::kE4m3, "F8_E4M3"}, {DataType::kE5m2, "F8_E5M2"}, {DataType::kS8, "I8"},
-      {DataType::kS4, "U8"},        {DataType::kE2m1, "U8"}};
+      {DataType::kF16, "F16"},      {DataType::kBf16, "BF16"}, {DataType::kTf32, "F32"}, {DataType::kE4m3, "F8_E4M3"},
+      {DataType::kE5m2, "F8_E5M2"}, {DataType::kS8, "I8"},     {DataType::kS4, "U8"},    {DataType::kE2m1, "U8"}};
   for (const auto& [stored, dtype] : kStored) {
     if (stored == type) {
       return dtype;
     }
   }
-  throw base::InputError(
-      fmt::format("weights of {} have no compressed form", numerics::name(type)));
+  throw base::InputError(fmt::format("weights of {} have no compressed form", numerics::name(type)));
 }
 
 io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<Word>& words) {
@@ -166,18 +162,15 @@ std::string metadata_name(const std::string& name) {
   return name + ".metadata";
 }
 
-io::TensorEntry entry_of(std::string name, std::string_view dtype,
-                         std::vector<std::int64_t> shape) {
+io::TensorEntry entry_of(std::string name, std::string_view dtype, std::vector<std::int64_t> shape) {
   const auto bytes = io::packed_bytes(shape, io::find_element_type(dtype)->bytes);
   if (!bytes) {
     throw base::InputError(fmt::format("tensor '{}' is too large", io::printable(name)));
   }
-  return {std::move(name), std::string(dtype), std::move(shape), 0,
-          static_cast<std::uint64_t>(*bytes)};
+  return {std::move(name), std::string(dtype), std::move(shape), 0, static_cast<std::uint64_t>(*bytes)};
 }
 
-std::vector<io::TensorEntry> compressed_entries(const std::string& name,
-                                                const CompressedForm& form) {
+std::vector<io::TensorEntry> compressed_entries(const std::string& name, const CompressedForm& form) {
   if (!is_pair(form.layout)) {
     return bitmask_entries(name, form);
   }
@@ -187,30 +180,25 @@ std::vector<io::TensorEntry> compressed_entries(const std::string& name,
     throw base::InputError(fmt::format(
         "tensor '{}': the layout {} of {} needs rows that are a multiple of {} and a k that is one "
         "of {}, not {} x {}",
-        io::printable(name), prune::name(form.layout), numerics::name(form.type), row_step, k_step,
-        form.rows, form.k));
+        io::printable(name), prune::name(form.layout), numerics::name(form.type), row_step, k_step, form.rows, form.k));
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(form.type);
   const int bits = sparsity::metadata_word_bits(metadata_form(form));
   std::vector<std::int64_t> shape{form.rows, form.k / pattern.group * 4 / bits};
   if (form.layout == WeightLayout::kPtx) {
-    shape = {form.rows / kTileRows, form.k / instruction_k(form.type),
-             static_cast<std::int64_t>(kLanes)};
+    shape = {form.rows / kTileRows, form.k / instruction_k(form.type), static_cast<std::int64_t>(kLanes)};
   }
   const std::string sign = is_pytorch(form.layout) ? "I" : "U";  // torch has no unsigned ones
   return {entry_of(values_name(name), dtype, {form.rows, form.k / pattern.group * pattern.kept}),
           entry_of(metadata_name(name), sign + std::to_string(bits), std::move(shape))};
 }
 
-sparsity::CompressedMatrix compress_layer(const base::Matrix<Word>& dense,
-                                          const CompressedForm& form) {
-  const bool of_float32 =
-      form.layout == WeightLayout::kSparse24Bitmask && form.type == DataType::kTf32;
+sparsity::CompressedMatrix compress_layer(const base::Matrix<Word>& dense, const CompressedForm& form) {
+  const bool of_float32 = form.layout == WeightLayout::kSparse24Bitmask && form.type == DataType::kTf32;
   return of_float32 ? compress_float32(dense) : sparsity::compress(dense, form.type);
 }
 
-std::vector<io::Tensor> compressed_tensors(const std::string& name,
-                                           const sparsity::CompressedMatrix& matrix,
+std::vector<io::Tensor> compressed_tensors(const std::string& name, const sparsity::CompressedMatrix& matrix,
                                            const CompressedForm& form) {
   if (!is_pair(form.layout)) {
     return bitmask_tensors(name, matrix, form);
@@ -218,9 +206,8 @@ std::vector<io::Tensor> compressed_tensors(const std::string& name,
   const std::vector<io::TensorEntry> entries = compressed_entries(name, form);
   const sparsity::CompressedMatrix encoded =
       is_pytorch(form.layout)
-          ? sparsity::encode_as_pytorch(matrix, form.layout == WeightLayout::kPyTorch
-                                                    ? sparsity::PyTorchEncoder::kNew
-                                                    : sparsity::PyTorchEncoder::kOld)
+          ? sparsity::encode_as_pytorch(matrix, form.layout == WeightLayout::kPyTorch ? sparsity::PyTorchEncoder::kNew
+                                                                                      : sparsity::PyTorchEncoder::kOld)
           : matrix;
   const base::Matrix<Word> metadata = sparsity::pack_metadata(encoded.nibbles, metadata_form(form));
   return {tensor_of_words(entries[0], encoded.values), tensor_of_words(entries[1], metadata)};
@@ -229,11 +216,9 @@ std::vector<io::Tensor> compressed_tensors(const std::string& name,
 sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io::Tensor& metadata,
                                              const CompressedForm& form) {
   const std::vector<io::TensorEntry> wanted = compressed_entries("", form);
-  for (const auto& [tensor, entry] :
-       {std::pair(&values, &wanted[0]), std::pair(&metadata, &wanted[1])}) {
+  for (const auto& [tensor, entry] : {std::pair(&values, &wanted[0]), std::pair(&metadata, &wanted[1])}) {
     const io::ElementType* const type = io::find_element_type(tensor->dtype);
-    if (type == nullptr || tensor->shape != entry->shape ||
-        type->bytes != io::find_element_type(entry->dtype)->bytes) {
+    if (type == nullptr || tensor->shape != entry->shape || type->bytes != io::find_element_type(entry->dtype)->bytes) {
       throw base::InputError(
           fmt::format("tensor '{}' does not have the extents and the type that the "
                       "layout {} of {} x {} has",
@@ -246,9 +231,9 @@ sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io:
   matrix.logical_k = static_cast<std::size_t>(form.k);
   matrix.values = words_of_tensor(values);
   const base::Matrix<Word> words = words_of_tensor(metadata);
-  matrix.nibbles = sparsity::unpack_metadata(
-      {words.data(), words.size()}, static_cast<std::size_t>(form.rows),
-      matrix.logical_k / static_cast<std::size_t>(matrix.pattern.group), metadata_form(form));
+  matrix.nibbles =
+      sparsity::unpack_metadata({words.data(), words.size()}, static_cast<std::size_t>(form.rows),
+                                matrix.logical_k / static_cast<std::size_t>(matrix.pattern.group), metadata_form(form));
   return matrix;
 }
 
@@ -261,8 +246,7 @@ nlohmann::ordered_json json_of(const CompressedForm& form) {
           {"k_first", form.k_first}};
 }
 
-CompressedForm form_of(const nlohmann::json& value, const std::string& file,
-                       const std::string& name) {
+CompressedForm form_of(const nlohmann::json& value, const std::string& file, const std::string& name) {
   const io::JsonObject object(value, io::JsonPlace{file, ""} / name);
   constexpr std::string_view kKeys[] = {"dtype", "pattern", "layout", "rows", "k", "k_first"};
   object.allow_only(kKeys);
@@ -270,8 +254,7 @@ CompressedForm form_of(const nlohmann::json& value, const std::string& file,
   const std::optional<DataType> type = numerics::parse_data_type(dtype);
   if (!type) {
     (object.place() / "dtype")
-        .fail("unknown type " +
-              base::unknown_name(io::printable(dtype), numerics::operand_type_names()));
+        .fail("unknown type " + base::unknown_name(io::printable(dtype), numerics::operand_type_names()));
   }
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const WeightLayout layout = object.parsed("layout", parse_weight_layout);

@@ -14,8 +14,8 @@
 
 namespace sptc::prune {
 
-/// In which form weights are written: with their zeros, as values and metadata in a layout, or as
-/// another package's checkpoints hold them (sim/prune/checkpoint_layer.h).
+/// The form in which weights are written: with their zeros, as values and metadata in a layout, or as another package's
+/// checkpoints hold them (sim/prune/checkpoint_layer.h).
 enum class WeightLayout {
   kDense,
   kCanonical,  ///< row-major elements of 16 or 32 bits
@@ -36,7 +36,7 @@ enum class WeightLayout {
   kModelOptNvfp4,
 };
 
-/// By its name, of README.md. Throws InputError.
+/// The layout of a name of README.md. Throws InputError.
 WeightLayout parse_weight_layout(std::string_view name);
 std::string_view name(WeightLayout layout);
 
@@ -51,36 +51,33 @@ struct CompressedForm {
   bool k_first = false;  ///< the dense tensor is [k, rows]
 };
 
-/// As tensor files have elements of `type`; those of 4 bits are the low bits of a byte each. Throws
-/// InputError for a type without compressed form.
+/// The type of elements of `type` in tensor files; those of 4 bits are the low bits of a byte each. Throws InputError
+/// for a type without compressed form.
 std::string_view stored_dtype(numerics::DataType type);
 /// A tensor of that type without bytes. Throws InputError where its size does not fit 64 bits.
 io::TensorEntry entry_of(std::string name, std::string_view dtype, std::vector<std::int64_t> shape);
 
 /// The low bytes of `words`, as many as an element of `entry` has.
 io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<numerics::Word>& words);
-/// And back: the elements of a tensor of up to 32 bits, zero-extended, in rows of its first extent.
+/// The elements of a tensor of up to 32 bits, zero-extended, in rows of its first extent.
 base::Matrix<numerics::Word> words_of_tensor(const io::Tensor& tensor);
 
 /// Names of the two tensors of the layer `name`.
 std::string values_name(const std::string& name);
 std::string metadata_name(const std::string& name);
 
-/// The two tensors of a layout that is_pair(), values first, or those of kSparse24Bitmask, without
-/// bytes or offsets. Throws InputError where the extents do not fill the layout.
-std::vector<io::TensorEntry> compressed_entries(const std::string& name,
-                                                const CompressedForm& form);
+/// The two tensors of a layout that is_pair(), values first, or those of kSparse24Bitmask, without bytes or offsets.
+/// Throws InputError where the extents do not fill the layout.
+std::vector<io::TensorEntry> compressed_entries(const std::string& name, const CompressedForm& form);
 
-/// `dense` [rows, k] as `form` holds it: at the pattern of the hardware, or 2:4. Throws InputError
-/// where it has another pattern.
-sparsity::CompressedMatrix compress_layer(const base::Matrix<numerics::Word>& dense,
-                                          const CompressedForm& form);
+/// `dense` [rows, k] as `form` holds it: at the pattern of the hardware, or 2:4. Throws InputError where it has another
+/// pattern.
+sparsity::CompressedMatrix compress_layer(const base::Matrix<numerics::Word>& dense, const CompressedForm& form);
 
 /// The tensors of `matrix`.
-std::vector<io::Tensor> compressed_tensors(const std::string& name,
-                                           const sparsity::CompressedMatrix& matrix,
+std::vector<io::Tensor> compressed_tensors(const std::string& name, const sparsity::CompressedMatrix& matrix,
                                            const CompressedForm& form);
-/// And back, of values and metadata. Throws InputError where they do not fit `form`.
+/// The matrix of values and metadata. Throws InputError where they do not fit `form`.
 sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io::Tensor& metadata,
                                              const CompressedForm& form);
 
@@ -88,7 +85,6 @@ sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io:
 inline constexpr std::string_view kFormsKey = "sptcsim-compressed/0.1";
 nlohmann::ordered_json json_of(const CompressedForm& form);
 /// Throws InputError at `file`.
-CompressedForm form_of(const nlohmann::json& value, const std::string& file,
-                       const std::string& name);
+CompressedForm form_of(const nlohmann::json& value, const std::string& file, const std::string& name);
 
 }  // namespace sptc::prune

@@ -45,8 +45,7 @@ bool is_nvfp4(WeightLayout layout) {
 
 /// Whether the layout holds weights that were quantised before, of 2:4 or not.
 bool is_quantised(WeightLayout layout) {
-  return !is_pair(layout) && layout != WeightLayout::kDense &&
-         layout != WeightLayout::kSparse24Bitmask;
+  return !is_pair(layout) && layout != WeightLayout::kDense && layout != WeightLayout::kSparse24Bitmask;
 }
 
 /// `scale` of `rows` as F16 [rows, groups]. Throws InputError where F16 does not hold it.
@@ -54,8 +53,8 @@ io::Tensor half_scale(io::Tensor scale, std::int64_t rows) {
   const auto refuse = [&](const std::string& problem) {
     throw base::InputError(fmt::format("tensor '{}': {}", io::printable(scale.name), problem));
   };
-  if (io::find_element_type(scale.dtype) == nullptr || scale.shape.empty() ||
-      scale.shape[0] != rows || scale.shape.size() > 2 || scale.elements() == 0) {
+  if (io::find_element_type(scale.dtype) == nullptr || scale.shape.empty() || scale.shape[0] != rows ||
+      scale.shape.size() > 2 || scale.elements() == 0) {
     refuse("marlin-24 needs a scale for each row");
   }
   if (scale.dtype == "F16") {
@@ -102,8 +101,7 @@ class Conversion {
       const bool written = writer->has(model_->tensors()[i].shard);
       const auto layer = layers_.find(i);
       if (layer != layers_.end()) {
-        for (const io::Tensor& tensor :
-             written ? std::vector<io::Tensor>() : converted(layer->second)) {
+        for (const io::Tensor& tensor : written ? std::vector<io::Tensor>() : converted(layer->second)) {
           writer->add(tensor);
         }
       } else if (!parts_.contains(i)) {
@@ -114,8 +112,10 @@ class Conversion {
       }
     }
     writer->finish(facts());
-    if (const std::string note = note_of_files_left(*model_);
-        is_directory_path(out, *model_) && !note.empty()) {
+    if (const std::string note = note_of_files_left(*model_); is_directory_path(out, *model_) && !note.empty()) {
+      report_.notes.push_back(note);
+    }
+    if (const std::string note = note_of_readers(options_.layout); !note.empty()) {
       report_.notes.push_back(note);
     }
     report_.model = model_->shown();
@@ -137,9 +137,8 @@ class Conversion {
       throw base::InputError(place + ": must be an object");
     }
     for (const auto& [name, value] : document.items()) {
-      add_stored({name,
-                  {form_of(value, place, name)},
-                  {model_->find(values_name(name)), model_->find(metadata_name(name))}});
+      add_stored(
+          {name, {form_of(value, place, name)}, {model_->find(values_name(name)), model_->find(metadata_name(name))}});
     }
   }
 
@@ -149,9 +148,9 @@ class Conversion {
     layer.to = weight.form;
     if (options_.dtype && *options_.dtype != weight.form.form.type &&
         !(*options_.dtype == DataType::kS4 && is_quantised(options_.layout))) {
-      throw base::InputError(fmt::format(
-          "weight '{}' is stored as {}, which is not rounded to {}", io::printable(weight.name),
-          numerics::name(weight.form.form.type), numerics::name(*options_.dtype)));
+      throw base::InputError(fmt::format("weight '{}' is stored as {}, which is not rounded to {}",
+                                         io::printable(weight.name), numerics::name(weight.form.form.type),
+                                         numerics::name(*options_.dtype)));
     }
     for (const std::size_t part : weight.parts) {
       parts_.insert(part);
@@ -172,7 +171,7 @@ class Conversion {
       find_scale(layer);
     }
     if (!layers_.emplace(first, std::move(layer)).second) {
-      throw base::InputError(fmt::format("{}: tensor '{}' is of two weights", model_->shown(),
+      throw base::InputError(fmt::format("{}: tensor '{}' belongs to two weights", model_->shown(),
                                          io::printable(model_->tensors()[first].entry.name)));
     }
   }
@@ -186,17 +185,15 @@ class Conversion {
     const std::string of = layer_of_weight(layer.name, options_.layout);
     const auto scale = places_.find(of + ".weight_scale");
     if (scale == places_.end()) {
-      throw base::InputError(fmt::format("{}: {} needs '{}.weight_scale', which is not there",
-                                         model_->shown(), name(options_.layout),
-                                         io::printable(of)));
+      throw base::InputError(fmt::format("{}: {} needs '{}.weight_scale', which is not there", model_->shown(),
+                                         name(options_.layout), io::printable(of)));
     }
     if (options_.layout != WeightLayout::kMarlin24) {
       return;
     }
     if (places_.contains(of + ".weight_g_idx") || places_.contains(of + ".weight_zero_point")) {
-      throw base::InputError(
-          fmt::format("{}: layer '{}': marlin-24 holds no zero points and no order of groups",
-                      model_->shown(), io::printable(of)));
+      throw base::InputError(fmt::format("{}: layer '{}': marlin-24 holds no zero points and no order of groups",
+                                         model_->shown(), io::printable(of)));
     }
     const std::vector<std::int64_t>& shape = model_->tensors()[scale->second].entry.shape;
     layer.scale = scale->second;
@@ -224,8 +221,7 @@ class Conversion {
 
   void find_dense() {
     if (options_.layout == WeightLayout::kDense) {
-      throw base::InputError(model_->shown() +
-                             ": holds no compressed layer, so it is dense already");
+      throw base::InputError(model_->shown() + ": holds no compressed layer, so it is dense already");
     }
     PruneOptions options = options_;
     if (is_quantised(options.layout)) {
@@ -233,8 +229,8 @@ class Conversion {
       options.dtype.reset();
     }
     for (const ChosenLayer& layer : choose_layers(*model_, options).layers) {
-      const bool of_other_type = is_quantised(options_.layout) && layer.type != DataType::kS8 &&
-                                 layer.type != DataType::kE4m3;
+      const bool of_other_type =
+          is_quantised(options_.layout) && layer.type != DataType::kS8 && layer.type != DataType::kE4m3;
       if (layer.skipped.empty() && !of_other_type) {
         ConvertedLayer converted;
         converted.name = model_->tensors()[layer.tensor].entry.name;
@@ -244,17 +240,15 @@ class Conversion {
       }
     }
     if (layers_.empty()) {
-      throw base::InputError(fmt::format(
-          "{}: has no quantised weights, which {} holds: weights are not quantised here",
-          model_->shown(), name(options_.layout)));
+      throw base::InputError(fmt::format("{}: has no quantised weights, which {} holds, and sptcsim quantises none",
+                                         model_->shown(), name(options_.layout)));
     }
   }
 
   std::vector<io::TensorEntry> entries_of(const ConvertedLayer& layer) const {
     std::vector<io::TensorEntry> entries = stored_entries(layer.name, layer.to);
     if (keeps_scale(layer)) {
-      entries.push_back(entry_of(layer.name + "_scale", "F16",
-                                 {layer.to.form.rows, layer.stored->form.scale_groups}));
+      entries.push_back(entry_of(layer.name + "_scale", "F16", {layer.to.form.rows, layer.stored->form.scale_groups}));
     }
     return entries;
   }
@@ -268,8 +262,8 @@ class Conversion {
   std::unique_ptr<ModelWriter> make_writer_of(const std::filesystem::path& out) const {
     require_model_path(out, *model_);
     if (out.extension() == ".onnx" || out.extension() == ".npy") {
-      throw base::InputError(fmt::format("--out {}: its ending must be .safetensors or .npz",
-                                         io::printable(out.string())));
+      throw base::InputError(
+          fmt::format("--out {}: its ending must be .safetensors or .npz", io::printable(out.string())));
     }
     std::vector<ModelTensor> tensors;
     nlohmann::ordered_json forms = nlohmann::ordered_json::object();
@@ -293,12 +287,10 @@ class Conversion {
     std::map<std::string, std::string> metadata = model_->metadata();
     metadata.erase(std::string(kFormsKey));
     if (is_pair(options_.layout)) {
-      metadata[std::string(kFormsKey)] =
-          forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      metadata[std::string(kFormsKey)] = forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
-    return make_writer(
-        out, *model_, std::move(tensors), metadata,
-        is_directory_path(out, *model_) ? task_of(options_, "convert", *model_) : std::string());
+    return make_writer(out, *model_, std::move(tensors), metadata,
+                       is_directory_path(out, *model_) ? task_of(options_, "convert", *model_) : std::string());
   }
 
   WeightMatrix matrix_of(const ConvertedLayer& layer) const {
@@ -308,8 +300,7 @@ class Conversion {
     } else {
       const io::Tensor tensor = read_tensor(*model_, layer.dense->tensor);
       load_weights(tensor, layer.dense->type, layer.dense->layout);  // refuses NaN
-      weight.words =
-          words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.form.type);
+      weight.words = words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.form.type);
     }
     if (layer.scale) {
       weight.scale = half_scale(read_tensor(*model_, *layer.scale), layer.to.form.rows);
@@ -330,9 +321,9 @@ class Conversion {
       }
       return tensors;
     } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format(
-          "{}: layer '{}': {}{}", model_->shown(), io::printable(layer.name), error.what(),
-          layer.dense && !is_quantised(options_.layout) ? "; prune makes it so" : ""));
+      throw base::InputError(fmt::format("{}: layer '{}': {}{}", model_->shown(), io::printable(layer.name),
+                                         error.what(),
+                                         layer.dense && !is_quantised(options_.layout) ? "; prune makes it so" : ""));
     }
   }
 
@@ -359,8 +350,7 @@ class Conversion {
   /// Whether the weight was 2:4 before, or must be for the layout that it gets.
   bool is_sparse(const ConvertedLayer& layer) const {
     const WeightLayout from = layer.stored ? layer.stored->form.form.layout : options_.layout;
-    return is_pair(from) || from == WeightLayout::kSparse24Bitmask ||
-           from == WeightLayout::kMarlin24;
+    return is_pair(from) || from == WeightLayout::kSparse24Bitmask || from == WeightLayout::kMarlin24;
   }
 
   /// What the configuration of a directory says. Values and metadata of ours it cannot.
@@ -370,22 +360,18 @@ class Conversion {
     double all = 0, zeros = 0;
     for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
       const bool is_part = layers_.contains(i) || parts_.contains(i);
-      all += is_part ? 0
-                     : static_cast<double>(
-                           io::packed_bytes(model_->tensors()[i].entry.shape, 1).value_or(0));
+      all += is_part ? 0 : static_cast<double>(io::packed_bytes(model_->tensors()[i].entry.shape, 1).value_or(0));
     }
     for (const auto& row : layers_) {
       const ConvertedLayer& layer = row.second;
-      const double elements =
-          static_cast<double>(layer.to.form.rows) * static_cast<double>(layer.to.form.k);
+      const double elements = static_cast<double>(layer.to.form.rows) * static_cast<double>(layer.to.form.k);
       all += elements;
       if (is_sparse(layer)) {
         zeros += elements / 2;
         result.layers.push_back(layer.name);
       }
     }
-    const bool says = options_.layout == WeightLayout::kDense ||
-                      options_.layout == WeightLayout::kSparse24Bitmask ||
+    const bool says = options_.layout == WeightLayout::kDense || options_.layout == WeightLayout::kSparse24Bitmask ||
                       options_.layout == WeightLayout::kIntQuantized ||
                       options_.layout == WeightLayout::kFloatQuantized;
     result.structure = says && !result.layers.empty() ? "2:4" : "";
@@ -411,9 +397,8 @@ ConversionReport convert_model(const std::filesystem::path& model, const std::fi
 }
 
 std::string conversion_text(const ConversionReport& report) {
-  std::string text =
-      fmt::format("{}: {} layers written as {} to {}, {} other tensors copied\n", report.model,
-                  report.layers, name(report.layout), report.out, report.other_tensors);
+  std::string text = fmt::format("{}: {} layers written as {} to {}, {} other tensors copied\n", report.model,
+                                 report.layers, name(report.layout), report.out, report.other_tensors);
   for (const std::string& note : report.notes) {
     text += "note: " + note + "\n";
   }

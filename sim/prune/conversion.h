@@ -10,7 +10,6 @@
 
 namespace sptc::prune {
 
-/// What convert_model() did.
 struct ConversionReport {
   std::string model, out;
   WeightLayout layout = WeightLayout::kDense;
@@ -19,10 +18,10 @@ struct ConversionReport {
   std::vector<std::string> notes;  ///< one sentence each
 };
 
-/// Writes the model at `model` to `out` with its weights in `options.layout`. Weights that a file
-/// of ours, or a checkpoint of another package, holds compressed or quantised are taken from there;
-/// of a model without such, those that `options` choose, which must have the pattern already where
-/// the layout asks for it. Throws InputError, also where the layout does not hold a weight.
+/// Writes the model at `model` to `out` with its weights in `options.layout`. Weights that a file of ours, or a
+/// checkpoint of another package, holds compressed or quantised are taken from there; of a model without such, those
+/// that `options` choose, which must have the pattern already where the layout asks for it. Throws InputError, also
+/// where the layout does not hold a weight.
 ConversionReport convert_model(const std::filesystem::path& model, const std::filesystem::path& out,
                                const PruneOptions& options);
 

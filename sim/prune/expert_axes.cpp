@@ -19,14 +19,13 @@ namespace {
 
 using Shape = std::vector<std::int64_t>;
 
-/// What the weights of experts are called: those that read hidden features, and those that make
-/// them.
-constexpr std::array<std::string_view, 8> kReading{
-    "gate_up_proj", "gate_proj", "up_proj", "w1", "w3", "w13", "input_linear", "wi"};
+/// What the weights of experts are called: those that read hidden features, and those that make them.
+constexpr std::array<std::string_view, 8> kReading{"gate_up_proj", "gate_proj", "up_proj",      "w1",
+                                                   "w3",           "w13",       "input_linear", "wi"};
 constexpr std::array<std::string_view, 4> kMaking{"down_proj", "w2", "output_linear", "wo"};
 /// Whose weights are [experts, k, rows].
-constexpr std::array<std::string_view, 5> kKBeforeRows{"gpt_oss", "llama4", "llama4_text",
-                                                       "qwen3_vl_moe", "qwen3_vl_moe_text"};
+constexpr std::array<std::string_view, 5> kKBeforeRows{"gpt_oss", "llama4", "llama4_text", "qwen3_vl_moe",
+                                                       "qwen3_vl_moe_text"};
 
 template <typename Names>
 bool has(const Names& names, std::string_view name) {
@@ -58,9 +57,8 @@ std::optional<ExpertAxes> beside_the_other(const Experts& experts) {
   for (const ModelTensor& tensor : experts.model.tensors()) {
     const io::TensorEntry& other = tensor.entry;
     const std::string_view part = last_part(other.name);
-    if (other.shape.size() != 3 || other.shape[0] != own.shape[0] ||
-        !other.name.starts_with(stem) || stem.size() + part.size() > other.name.size() ||
-        other.name.compare(stem.size(), part.size(), part) != 0 ||
+    if (other.shape.size() != 3 || other.shape[0] != own.shape[0] || !other.name.starts_with(stem) ||
+        stem.size() + part.size() > other.name.size() || other.name.compare(stem.size(), part.size(), part) != 0 ||
         !has(experts.reads ? std::span<const std::string_view>(kMaking) : kReading, part)) {
       continue;
     }
@@ -77,7 +75,7 @@ std::optional<ExpertAxes> beside_the_other(const Experts& experts) {
   return std::nullopt;
 }
 
-/// By the weights of the router or of the embedding, or a norm of the layers.
+/// Features by the weights of the router or of the embedding, or a norm of the layers.
 std::int64_t hidden_features(const ModelFile& model) {
   for (const std::string_view wanted : {"router", "embedding", "norm"}) {
     for (const ModelTensor& tensor : model.tensors()) {
@@ -107,9 +105,8 @@ ExpertAxes axes_of(const Experts& experts) {
       return axes(1, because);
     }
   }
-  return !config.type.empty()
-             ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
-             : axes(2, "an assumption, as transformers has it: the extents leave it open");
+  return !config.type.empty() ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
+                              : axes(2, "an assumption, as transformers has it: the extents leave it open");
 }
 
 }  // namespace

@@ -15,9 +15,9 @@ struct ExpertAxes {
   std::string because;
 };
 
-/// Of tensor `tensor` of `model`, where it holds the weights of experts by its name: [experts,
-/// rows, k], as transformers has them, or [experts, k, rows], as gpt-oss and Llama 4 do, or
-/// [experts * k, rows], as DBRX does. Nothing of others.
+/// The axes of tensor `tensor` of `model`, where it holds the weights of experts by its name: [experts, rows, k], as
+/// transformers has them, or [experts, k, rows], as gpt-oss and Llama 4 do, or [experts * k, rows], as DBRX does.
+/// Nothing of others.
 std::optional<ExpertAxes> expert_axes(const ModelFile& model, std::size_t tensor);
 
 }  // namespace sptc::prune

@@ -36,12 +36,9 @@ HuggingFaceConfig parsed(const nlohmann::json& root) {
   config.type = type != text.end() && type->is_string() ? type->get<std::string>() : "";
   config.hidden = integer(text, "hidden_size");
   config.heads = integer(text, "num_attention_heads");
-  config.kv_heads =
-      says(text, "num_key_value_heads") ? integer(text, "num_key_value_heads") : config.heads;
+  config.kv_heads = says(text, "num_key_value_heads") ? integer(text, "num_key_value_heads") : config.heads;
   const bool divides = config.heads > 0 && config.hidden % config.heads == 0;
-  config.head_dim = says(text, "head_dim") ? integer(text, "head_dim")
-                    : divides              ? config.hidden / config.heads
-                                           : 0;
+  config.head_dim = says(text, "head_dim") ? integer(text, "head_dim") : divides ? config.hidden / config.heads : 0;
   config.nope_dim = integer(text, "qk_nope_head_dim");
   config.value_dim = integer(text, "v_head_dim");
   config.shares_values = integer(text, "num_kv_shared_layers") > 0;

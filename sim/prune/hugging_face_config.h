@@ -8,8 +8,8 @@
 
 namespace sptc::prune {
 
-/// What the config.json of Hugging Face beside a model says, of its text where it has several
-/// parts. Empty and 0: it says nothing of that, or there is none.
+/// What the config.json of Hugging Face beside a model says, of its text where it has several parts. Empty and 0: it
+/// says nothing of that, or there is none.
 struct HuggingFaceConfig {
   std::string type;            ///< model_type
   std::int64_t hidden = 0;     ///< features
@@ -21,7 +21,7 @@ struct HuggingFaceConfig {
   bool shares_values = false;  ///< whether layers read the values of others
 };
 
-/// Of the directory of `model`. Throws InputError for a file that is no JSON.
+/// Reads the config.json of the directory of `model`. Throws InputError for a file that is no JSON.
 HuggingFaceConfig hugging_face_config(const ModelFile& model);
 
 }  // namespace sptc::prune

@@ -22,9 +22,8 @@ using numerics::DataType;
 using numerics::Word;
 
 constexpr std::pair<std::string_view, DataType> kTypes[] = {
-    {"F16", DataType::kF16},     {"BF16", DataType::kBf16}, {"F32", DataType::kF32},
-    {"F64", DataType::kF64},     {"I8", DataType::kS8},     {"F8_E4M3", DataType::kE4m3},
-    {"F8_E5M2", DataType::kE5m2}};
+    {"F16", DataType::kF16}, {"BF16", DataType::kBf16},    {"F32", DataType::kF32},     {"F64", DataType::kF64},
+    {"I8", DataType::kS8},   {"F8_E4M3", DataType::kE4m3}, {"F8_E5M2", DataType::kE5m2}};
 
 template <typename T>
 T load(const std::byte* bytes) {
@@ -47,10 +46,7 @@ const std::vector<float>& value_table(DataType type) {
   static const std::vector<float> kS8 = make_table(DataType::kS8);
   static const std::vector<float> kE4m3 = make_table(DataType::kE4m3);
   static const std::vector<float> kE5m2 = make_table(DataType::kE5m2);
-  return type == DataType::kF16    ? kF16
-         : type == DataType::kS8   ? kS8
-         : type == DataType::kE4m3 ? kE4m3
-                                   : kE5m2;
+  return type == DataType::kF16 ? kF16 : type == DataType::kS8 ? kS8 : type == DataType::kE4m3 ? kE4m3 : kE5m2;
 }
 
 /// The elements in the order of the tensor.
@@ -70,8 +66,8 @@ void to_floats(const std::byte* bytes, DataType type, std::span<float> values) {
   } else {
     const std::vector<float>& table = value_table(type);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      values[i] = bits == 16 ? table[load<std::uint16_t>(bytes + 2 * i)]
-                             : table[std::to_integer<std::size_t>(bytes[i])];
+      values[i] =
+          bits == 16 ? table[load<std::uint16_t>(bytes + 2 * i)] : table[std::to_integer<std::size_t>(bytes[i])];
     }
   }
 }
@@ -88,9 +84,8 @@ void require_finite(std::span<const float> values, std::string_view name) {
   while (std::isfinite(values[first])) {
     ++first;
   }
-  throw base::InputError(
-      fmt::format("tensor '{}': element {} is {}; weights that are pruned must be finite",
-                  io::printable(name), first, std::isnan(values[first]) ? "NaN" : "infinite"));
+  throw base::InputError(fmt::format("tensor '{}': element {} is {}; weights that are pruned must be finite",
+                                     io::printable(name), first, std::isnan(values[first]) ? "NaN" : "infinite"));
 }
 
 bool is_plain(const LayerLayout& layout) {
@@ -113,8 +108,7 @@ void for_each(const LayerLayout& layout, Visit visit) {
 }
 
 template <typename T>
-void mask_elements(const sparsity::Mask& mask, const LayerLayout& layout, T sign_bit,
-                   std::span<std::byte> bytes) {
+void mask_elements(const sparsity::Mask& mask, const LayerLayout& layout, T sign_bit, std::span<std::byte> bytes) {
   if (is_plain(layout)) {
     const std::uint8_t* const kept = mask.data();
     for (std::size_t i = 0; i < mask.size(); ++i) {
@@ -134,8 +128,7 @@ void mask_elements(const sparsity::Mask& mask, const LayerLayout& layout, T sign
 
 }  // namespace
 
-std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape,
-                                        const LayerAxes& axes) {
+std::optional<LayerLayout> layer_layout(std::span<const std::int64_t> shape, const LayerAxes& axes) {
   const std::optional<std::int64_t> elements = io::packed_bytes(shape, 1);
   if (shape.size() < 2 || std::max(axes.rows, axes.k) >= shape.size() || !elements) {
     return std::nullopt;
@@ -182,10 +175,8 @@ std::size_t stored_bytes(DataType type) {
   return type == DataType::kF64 ? 8 : static_cast<std::size_t>(numerics::storage_bits(type)) / 8;
 }
 
-base::Matrix<float> load_weights(const io::Tensor& tensor, DataType type,
-                                 const LayerLayout& layout) {
-  base::Matrix<float> weights(static_cast<std::size_t>(layout.matrix_rows()),
-                              static_cast<std::size_t>(layout.k));
+base::Matrix<float> load_weights(const io::Tensor& tensor, DataType type, const LayerLayout& layout) {
+  base::Matrix<float> weights(static_cast<std::size_t>(layout.matrix_rows()), static_cast<std::size_t>(layout.k));
   if (is_plain(layout)) {
     to_floats(tensor.bytes.data(), type, {weights.data(), weights.size()});
     require_finite({weights.data(), weights.size()}, tensor.name);
@@ -194,13 +185,11 @@ base::Matrix<float> load_weights(const io::Tensor& tensor, DataType type,
   std::vector<float> values(weights.size());
   to_floats(tensor.bytes.data(), type, values);
   require_finite(values, tensor.name);
-  for_each(layout,
-           [&](std::size_t at, std::size_t element) { weights.data()[at] = values[element]; });
+  for_each(layout, [&](std::size_t at, std::size_t element) { weights.data()[at] = values[element]; });
   return weights;
 }
 
-void apply_mask(const sparsity::Mask& mask, const LayerLayout& layout, DataType type,
-                std::span<std::byte> bytes) {
+void apply_mask(const sparsity::Mask& mask, const LayerLayout& layout, DataType type, std::span<std::byte> bytes) {
   const bool has_minus_zero = type != DataType::kS8;
   switch (stored_bytes(type)) {
     case 1:
@@ -217,8 +206,7 @@ void apply_mask(const sparsity::Mask& mask, const LayerLayout& layout, DataType 
   }
 }
 
-void store_weights(const base::Matrix<float>& weights, const LayerLayout& layout,
-                   io::Tensor& tensor, DataType type) {
+void store_weights(const base::Matrix<float>& weights, const LayerLayout& layout, io::Tensor& tensor, DataType type) {
   const std::size_t size = stored_bytes(type);
   for_each(layout, [&](std::size_t at, std::size_t element) {
     const double value = weights.data()[at] == 0 ? 0.0 : static_cast<double>(weights.data()[at]);
@@ -232,16 +220,15 @@ void store_weights(const base::Matrix<float>& weights, const LayerLayout& layout
 }
 
 void store_mask(const sparsity::Mask& mask, const LayerLayout& layout, std::span<std::byte> bytes) {
-  for_each(layout, [&](std::size_t at, std::size_t element) {
-    bytes[element] = static_cast<std::byte>(mask.data()[at]);
-  });
+  for_each(layout,
+           [&](std::size_t at, std::size_t element) { bytes[element] = static_cast<std::byte>(mask.data()[at]); });
 }
 
 void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::size_t> order) {
   const io::ElementType* const type = io::find_element_type(tensor.dtype);
   if (type == nullptr) {
-    throw base::InputError(fmt::format("tensor '{}': elements of {} are not permuted here",
-                                       io::printable(tensor.name), io::printable(tensor.dtype)));
+    throw base::InputError(fmt::format("tensor '{}': elements of {} are not permuted here", io::printable(tensor.name),
+                                       io::printable(tensor.dtype)));
   }
   std::size_t outer = 1;
   auto inner = static_cast<std::size_t>(type->bytes);
@@ -250,22 +237,19 @@ void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::siz
   }
   const auto extent = static_cast<std::size_t>(tensor.shape[axis]);
   const std::size_t orders = extent == 0 ? 1 : order.size() / extent;
-  base::ensure(orders > 0 && orders * extent == order.size() && outer % orders == 0,
-               "a permutation of another extent");
+  base::ensure(orders > 0 && orders * extent == order.size() && outer % orders == 0, "a permutation of another extent");
   const std::vector<std::byte> before = tensor.bytes;
   for (std::size_t i = 0; i < outer; ++i) {
     const auto own = order.subspan(i / (outer / orders) * extent, extent);
     for (std::size_t slice = 0; slice < extent; ++slice) {
-      std::memcpy(tensor.bytes.data() + (i * extent + slice) * inner,
-                  before.data() + (i * extent + own[slice]) * inner, inner);
+      std::memcpy(tensor.bytes.data() + (i * extent + slice) * inner, before.data() + (i * extent + own[slice]) * inner,
+                  inner);
     }
   }
 }
 
-base::Matrix<Word> words_of_layer(const io::Tensor& tensor, DataType type,
-                                  const LayerLayout& layout, DataType target) {
-  base::Matrix<Word> words(static_cast<std::size_t>(layout.matrix_rows()),
-                           static_cast<std::size_t>(layout.k));
+base::Matrix<Word> words_of_layer(const io::Tensor& tensor, DataType type, const LayerLayout& layout, DataType target) {
+  base::Matrix<Word> words(static_cast<std::size_t>(layout.matrix_rows()), static_cast<std::size_t>(layout.k));
   const std::size_t size = stored_bytes(type);
   const bool raw = type == target || (type == DataType::kF32 && target == DataType::kTf32);
   for_each(layout, [&](std::size_t at, std::size_t element) {

@@ -26,9 +26,8 @@ namespace {
 
 using numerics::DataType;
 
-constexpr DataType kExecuted[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32,
-                                  DataType::kE4m3, DataType::kE5m2, DataType::kS8,
-                                  DataType::kS4};
+constexpr DataType kExecuted[] = {DataType::kF16,  DataType::kBf16, DataType::kTf32, DataType::kE4m3,
+                                  DataType::kE5m2, DataType::kS8,   DataType::kS4};
 
 /// A rule of names, an expression or a list after '@'; an empty one matches none.
 class NameRule {
@@ -58,8 +57,7 @@ class NameRule {
 
 /// NumPy has no bfloat16, so U16 holds the bits of the type that is to be executed.
 std::optional<DataType> type_of(const io::TensorEntry& entry, const PruneOptions& options) {
-  const bool raw =
-      entry.dtype == "U16" && options.dtype && numerics::storage_bits(*options.dtype) == 16;
+  const bool raw = entry.dtype == "U16" && options.dtype && numerics::storage_bits(*options.dtype) == 16;
   return raw ? options.dtype : weight_type(entry.dtype);
 }
 
@@ -76,9 +74,8 @@ std::string obstacle(const ChosenLayer& layer, const PruneOptions& options) {
     return {};
   }
   if (layer.layout.taps > 1) {
-    return fmt::format("{} have no compressed form", layer.layout.stacked
-                                                         ? "several experts in one tensor"
-                                                         : "filters of more than one tap");
+    return fmt::format("{} have no compressed form",
+                       layer.layout.stacked ? "several experts in one tensor" : "filters of more than one tap");
   }
   try {
     compressed_entries(layer.name, form_of_layer(layer, options));
@@ -98,9 +95,9 @@ class Named {
   /// A sentence for each reason: `begin`, the first name, how many more, `middle` and the reason.
   void tell(std::string_view middle, std::vector<std::string>& notes) const {
     for (const auto& [what, row] : names_) {
-      notes.push_back(fmt::format(
-          "'{}'{}{}{}", row.first,
-          row.second > 1 ? fmt::format(" and {} more tensors", row.second - 1) : "", middle, what));
+      notes.push_back(fmt::format("'{}'{}{}{}", row.first,
+                                  row.second > 1 ? fmt::format(" and {} more tensors", row.second - 1) : "", middle,
+                                  what));
     }
   }
 
@@ -109,7 +106,6 @@ class Named {
   std::map<std::string, std::pair<std::string, int>> names_;
 };
 
-/// Looks at the tensors of a model one by one.
 class Choice {
  public:
   Choice(const ModelFile& model, const PruneOptions& options)
@@ -120,8 +116,7 @@ class Choice {
         included_("--include", options.include),
         transposed_("--transposed", options.transposed) {
     if (!options.k_axis.empty() && options.k_axis != "last" && options.k_axis != "1") {
-      throw base::InputError(
-          fmt::format("--k-axis must be last or 1, not '{}'", io::printable(options.k_axis)));
+      throw base::InputError(fmt::format("--k-axis must be last or 1, not '{}'", io::printable(options.k_axis)));
     }
     if (model.onnx_graph() != nullptr) {
       for (OnnxLayer& layer : onnx_layers(*model.onnx_graph())) {
@@ -142,8 +137,7 @@ class Choice {
     }
     leave_absent();
     require_all_listed();
-    filters_.tell(": filters [rows, k, taps]; --k-axis last takes the last axis as k",
-                  result_.notes);
+    filters_.tell(": filters [rows, k, taps]; --k-axis last takes the last axis as k", result_.notes);
     experts_.tell(": weights of experts, ", result_.notes);
     roles_.tell(": left, by the name a ", result_.notes);
     types_.tell(": left byte for byte, of type ", result_.notes);
@@ -191,9 +185,8 @@ class Choice {
 
   void add(ChosenLayer layer) {
     if (wanted_.given() && !layer.skipped.empty()) {
-      throw base::InputError(fmt::format("{}: layer '{}' cannot be pruned to {}: {}",
-                                         model_.shown(), io::printable(layer.name),
-                                         pattern_of(options_).name(), layer.skipped));
+      throw base::InputError(fmt::format("{}: layer '{}' cannot be pruned to {}: {}", model_.shown(),
+                                         io::printable(layer.name), pattern_of(options_).name(), layer.skipped));
     }
     result_.layers.push_back(std::move(layer));
   }
@@ -245,36 +238,32 @@ class Choice {
 
   /// What integers of another offset have beside them.
   bool has_zero_point(const io::TensorEntry& entry) const {
-    const auto place =
-        entry.dtype == "I8" ? model_.place_of(entry.name + "_zero_point") : std::nullopt;
+    const auto place = entry.dtype == "I8" ? model_.place_of(entry.name + "_zero_point") : std::nullopt;
     if (!place) {
       return false;
     }
     const std::vector<std::byte> bytes = model_.read(*place);
-    return std::any_of(bytes.begin(), bytes.end(),
-                       [](std::byte byte) { return byte != std::byte{0}; });
+    return std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
   }
 
   void tell_axes(std::size_t i, const LayerLayout& layout) {
     const io::TensorEntry& entry = model_.tensors()[i].entry;
     if (layout.stacked) {
       const auto experts = options_.k_axis.empty() ? expert_axes(model_, i) : std::nullopt;
-      experts_.add(
-          fmt::format("k is {}: {}", layout.k_axis == 1 ? "axis 1" : "the last axis",
-                      experts ? experts->because + " (--k-axis takes another)" : "--k-axis"),
-          entry.name);
+      experts_.add(fmt::format("k is {}: {}", layout.k_axis == 1 ? "axis 1" : "the last axis",
+                               experts ? experts->because + " (--k-axis takes another)" : "--k-axis"),
+                   entry.name);
     } else if (entry.shape.size() == 3 && model_.onnx_graph() == nullptr) {
       filters_.add("", entry.name);
     }
   }
 
-  /// Weights of a graph, and types that no rule of ours knows, are named; tables of integers are
-  /// not.
+  /// Weights of a graph, and types that no rule of ours knows, are named; tables of integers are not.
   void leave_unread(const io::TensorEntry& entry, bool has_type, const OnnxLayer* node) {
     if (node != nullptr) {
       leave_weight(*node, !node->obstacle.empty() ? node->obstacle
                           : has_type              ? "its axes are not those of rows and k"
-                                     : "elements of type " + entry.dtype + " are not pruned here");
+                                                  : "elements of type " + entry.dtype + " are not pruned here");
     } else if (io::find_element_type(entry.dtype) == nullptr) {
       types_.add(io::printable(entry.dtype), entry.name);
     }
@@ -290,9 +279,8 @@ class Choice {
   }
 
   void leave_weight(const OnnxLayer& layer, const std::string& reason) {
-    result_.notes.push_back(fmt::format("weight '{}' [{} x {}] is left: {}",
-                                        io::printable(layer.initializer), layer.rows, layer.k,
-                                        reason));
+    result_.notes.push_back(fmt::format("weight '{}' [{} x {}] is left: {}", io::printable(layer.initializer),
+                                        layer.rows, layer.k, reason));
   }
 
   /// A list is of this model, and of its weights.
@@ -303,9 +291,8 @@ class Choice {
     }
     if (!missing.empty()) {
       model_.find(*missing.begin());  // says which names there are
-      throw base::InputError(
-          fmt::format("{}: the listed tensor '{}' is no weight that can be pruned", model_.shown(),
-                      io::printable(*missing.begin())));
+      throw base::InputError(fmt::format("{}: the listed tensor '{}' is no weight that can be pruned", model_.shown(),
+                                         io::printable(*missing.begin())));
     }
   }
 
@@ -321,16 +308,13 @@ class Choice {
 }  // namespace
 
 sparsity::WeightPattern pattern_of(const PruneOptions& options) {
-  const sparsity::Pattern hardware =
-      sparsity::hardware_pattern(options.dtype.value_or(DataType::kF16));
+  const sparsity::Pattern hardware = sparsity::hardware_pattern(options.dtype.value_or(DataType::kF16));
   sparsity::WeightPattern pattern = options.pattern.value_or(sparsity::WeightPattern{hardware, 0});
-  const bool same =
-      pattern.pattern.kept == hardware.kept && pattern.pattern.group == hardware.group;
+  const bool same = pattern.pattern.kept == hardware.kept && pattern.pattern.group == hardware.group;
   if (hardware.run > 1) {
     if (!same || pattern.vector_rows > 0) {
-      throw base::InputError(fmt::format("weights of {} are {} in pairs, not {}",
-                                         numerics::name(*options.dtype), hardware.name(),
-                                         pattern.name()));
+      throw base::InputError(fmt::format("weights of {} are {} in pairs, not {}", numerics::name(*options.dtype),
+                                         hardware.name(), pattern.name()));
     }
     pattern.pattern.run = hardware.run;
   }
@@ -353,7 +337,7 @@ CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& optio
   CompressedForm form;
   form.type = options.dtype.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
   if (!numerics::info(form.type).is_float() && numerics::info(layer.type).is_float()) {
-    throw base::InputError(fmt::format("weights of {} are not quantised to {} here",
+    throw base::InputError(fmt::format("weights of {} are not quantised to {}: give the program quantised ones",
                                        numerics::name(layer.type), numerics::name(form.type)));
   }
   form.layout = options.layout;
@@ -363,12 +347,12 @@ CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& optio
   const sparsity::WeightPattern pattern = pattern_of(options);
   const sparsity::Pattern hardware = sparsity::hardware_pattern(form.type);
   // That layout holds 2:4 of any type, for other programs than tensor cores.
-  const bool is_stored = form.layout == WeightLayout::kSparse24Bitmask &&
-                         pattern.pattern == sparsity::hardware_pattern(DataType::kF16);
+  const bool is_stored =
+      form.layout == WeightLayout::kSparse24Bitmask && pattern.pattern == sparsity::hardware_pattern(DataType::kF16);
   if (pattern.vector_rows > 0 || !(pattern.pattern == hardware || is_stored)) {
-    throw base::InputError(fmt::format(
-        "weights of {} are compressed at {}, not at {}: choose --dtype or --pattern for that",
-        numerics::name(form.type), hardware.name(), pattern.name()));
+    throw base::InputError(
+        fmt::format("weights of {} are compressed at {}, not at {}: choose --dtype or --pattern for that",
+                    numerics::name(form.type), hardware.name(), pattern.name()));
   }
   return form;
 }
@@ -380,16 +364,13 @@ LayerChoice find_layers(const ModelFile& model, const PruneOptions& options) {
 LayerChoice choose_layers(const ModelFile& model, const PruneOptions& options) {
   LayerChoice choice = find_layers(model, options);
   const auto& layers = choice.layers;
-  if (std::none_of(layers.begin(), layers.end(),
-                   [](const ChosenLayer& layer) { return layer.skipped.empty(); })) {
-    const std::string why =
-        !layers.empty()
-            ? fmt::format(": '{}': {}", io::printable(layers[0].name), layers[0].skipped)
-        : !choice.notes.empty() ? ": " + choice.notes[0]
-                                : "; --layers names those that are weights";
-    throw base::InputError(fmt::format("{}: none of its {} tensors can be pruned to {}{}",
-                                       model.shown(), model.tensors().size(),
-                                       pattern_of(options).name(), why));
+  if (std::none_of(layers.begin(), layers.end(), [](const ChosenLayer& layer) { return layer.skipped.empty(); })) {
+    const std::string why = !layers.empty()
+                                ? fmt::format(": '{}': {}", io::printable(layers[0].name), layers[0].skipped)
+                            : !choice.notes.empty() ? ": " + choice.notes[0]
+                                                    : "; --layers names those that are weights";
+    throw base::InputError(fmt::format("{}: none of its {} tensors can be pruned to {}{}", model.shown(),
+                                       model.tensors().size(), pattern_of(options).name(), why));
   }
   return choice;
 }

@@ -28,14 +28,13 @@ struct LayerChoice {
   std::vector<std::string> notes;   ///< on axes, and on tensors that are no layers; a sentence each
 };
 
-/// The layers of `model` that `options` mean. A layer that cannot be pruned is skipped, as one is
-/// that stays dense by its name, or refused where `options.layers` asks for it. Throws InputError.
+/// The layers of `model` that `options` mean. A layer that cannot be pruned is skipped, as one is that stays dense by
+/// its name, or refused where `options.layers` asks for it. Throws InputError.
 LayerChoice find_layers(const ModelFile& model, const PruneOptions& options);
 
 /// The same. Throws InputError also where there is no layer to prune.
 LayerChoice choose_layers(const ModelFile& model, const PruneOptions& options);
 
-/// The compressed form of a layer.
 CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& options);
 
 }  // namespace sptc::prune

@@ -39,8 +39,7 @@ constexpr std::string_view kSm100 =
     "TensorAAlignmentK of k-contiguous A; metadata is padded";
 constexpr std::string_view kTensorRt =
     "apex/contrib/sparsity/asp.py: what ASP prunes for TensorRT, which publishes no multiples";
-constexpr std::string_view kMarlin =
-    "torchao/sparsity/marlin/utils.py of torchao: blocks of 64 rows";
+constexpr std::string_view kMarlin = "torchao/sparsity/marlin/utils.py of torchao: blocks of 64 rows";
 constexpr std::string_view kPtx = "PTX ISA, mma.sp.m16n8k*: shape of the deepest instruction";
 
 /// Library, type, 2:4, least sm, multiples of m, k and n, pads n, source, k contiguous, most sm.
@@ -106,9 +105,7 @@ Legality judged(const LibraryRule& rule, const ProductShape& shape, int sm) {
   if (!rule.pads_n && shape.n > 0) {
     result.nearest.n = base::round_up(shape.n, rule.n);
   }
-  const auto refuse = [&](const std::string& reason) {
-    result.reason += (result.reason.empty() ? "" : "; ") + reason;
-  };
+  const auto refuse = [&](const std::string& reason) { result.reason += (result.reason.empty() ? "" : "; ") + reason; };
   if (sm < rule.least_sm) {
     refuse(fmt::format("needs sm_{}", rule.least_sm));
   } else if (rule.most_sm > 0 && sm > rule.most_sm) {
@@ -140,14 +137,12 @@ std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
   return result;
 }
 
-std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
-                                          std::optional<DataType> type) {
+std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, std::optional<DataType> type) {
   const auto file = ModelFile::open(model);
   std::vector<ProductShape> shapes;
   for (const ChosenLayer& layer : find_layers(*file, {}).layers) {
     const LayerLayout& layout = layer.layout;
-    const DataType executed =
-        type.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
+    const DataType executed = type.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
     if (layer.packed && layer.sparse && layout.rows > 0 && layout.k > 0) {
       shapes.push_back({layer.name, layout.rows, 0, layout.k, executed, layer.skipped});
     } else if (!layer.packed && !layer.by_name && layout.matrix_rows() * layout.k > 0) {
@@ -170,8 +165,8 @@ std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Ta
   for (const ProductShape& shape : shapes) {
     const std::string name = io::printable(base::shortened(shape.name, kNameBytes));
     text += fmt::format("{}{}{}, {} on {}{}{}{}\n", name, name.empty() ? "" : ": ", extents(shape),
-                        numerics::name(shape.type), target.name, shape.stored.empty() ? "" : "; ",
-                        shape.stored, shape.k_first ? "; stored [k, m]" : "");
+                        numerics::name(shape.type), target.name, shape.stored.empty() ? "" : "; ", shape.stored,
+                        shape.k_first ? "; stored [k, m]" : "");
     const std::vector<Legality> rules = legality_of(shape, target.compute_capability());
     text += rules.empty() ? "  no library of this table takes its type\n" : "";
     for (const Legality& legality : rules) {
@@ -181,9 +176,8 @@ std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Ta
       if (extents(legality.nearest) != extents(shape)) {
         text += "; takes " + extents(legality.nearest);
       }
-      text += rule.pads_n && shape.n % rule.n != 0
-                  ? fmt::format("; pads n to {}\n", base::round_up(shape.n, rule.n))
-                  : "\n";
+      text += rule.pads_n && shape.n % rule.n != 0 ? fmt::format("; pads n to {}\n", base::round_up(shape.n, rule.n))
+                                                   : "\n";
       sources.insert(rule.source);
     }
   }
@@ -206,8 +200,7 @@ std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Ta
            {"reason", legality.reason},
            {"pads_n", legality.rule->pads_n},
            {"k_contiguous", legality.rule->k_contiguous},
-           {"nearest",
-            {{"m", legality.nearest.m}, {"n", legality.nearest.n}, {"k", legality.nearest.k}}},
+           {"nearest", {{"m", legality.nearest.m}, {"n", legality.nearest.n}, {"k", legality.nearest.k}}},
            {"source", legality.rule->source}});
     }
     list.push_back({{"name", shape.name},

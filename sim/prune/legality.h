@@ -35,7 +35,6 @@ struct ProductShape {
   bool k_first = false;  ///< the weights are stored [k, m]
 };
 
-/// A rule and a shape.
 struct Legality {
   const LibraryRule* rule = nullptr;
   std::string reason{};  ///< why it does not; empty where it does
@@ -47,11 +46,9 @@ struct Legality {
 /// What the rules of the type of `shape` say of it on a GPU of compute capability `sm` / 10.
 std::vector<Legality> legality_of(const ProductShape& shape, int sm);
 
-/// The layers of the model at `model` that prune_model() would take, and those that are 2:4
-/// already, of `type`, without one of the type that their elements are executed as: f32 as tf32.
-/// Throws InputError, also where there is none.
-std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model,
-                                          std::optional<numerics::DataType> type);
+/// The layers of the model at `model` that prune_model() would take, and those that are 2:4 already, of `type`, without
+/// one of the type that their elements are executed as: f32 as tf32. Throws InputError, also where there is none.
+std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, std::optional<numerics::DataType> type);
 
 /// What legality_of() says of each of `shapes` on `target`.
 std::string legality_text(const std::vector<ProductShape>& shapes, const mma::Target& target);

@@ -28,8 +28,8 @@ constexpr std::int64_t kScaleGroup = 128;
 /// The metadata is that of elements of 16 bits.
 constexpr sparsity::MetadataForm kMeta{DataType::kF16, sparsity::MetadataOrder::kMarlin, 0, 0};
 
-/// Where in a fragment of four tiles of 16 x 16 each code comes from. A lane of the warp has two
-/// rows of 8 columns; codes of a word are interleaved as the kernel unpacks them.
+/// Where in a fragment of four tiles of 16 x 16 each code comes from. A lane of the warp has two rows of 8 columns;
+/// codes of a word are interleaved as the kernel unpacks them.
 std::array<std::uint16_t, kFragment> fragment_order(int bits) {
   constexpr std::array<std::size_t, 8> kOf4{0, 2, 4, 6, 1, 3, 5, 7};
   constexpr std::array<std::size_t, 8> kOf8{0, 2, 1, 3, 4, 6, 5, 7};
@@ -39,14 +39,12 @@ std::array<std::uint16_t, kFragment> fragment_order(int bits) {
     const std::size_t e = (bits == 4 ? kOf4 : kOf8)[i % 8];
     const std::size_t column = lane / 4;
     const std::size_t row = 2 * (lane % 4) + e % 2 + e / 2 % 2 * 8;
-    order[i] = static_cast<std::uint16_t>(16 * row + column / 2 * 256 + column % 2 * 8 + e / 4 * 4 +
-                                          i / 8 % 4);
+    order[i] = static_cast<std::uint16_t>(16 * row + column / 2 * 256 + column % 2 * 8 + e / 4 * 4 + i / 8 % 4);
   }
   return order;
 }
 
-/// Calls visit(row of the weight, kept element of it, place) for every code; the place counts
-/// codes.
+/// Calls visit(row of the weight, kept element of it, place) for every code; the place counts codes.
 template <typename Visit>
 void for_each_code(const MarlinForm& form, Visit visit) {
   const auto order = fragment_order(form.bits);
@@ -55,8 +53,7 @@ void for_each_code(const MarlinForm& form, Visit visit) {
   for (std::size_t tile = 0; tile < static_cast<std::size_t>(form.k) / 2 / kTile; ++tile) {
     for (std::size_t i = 0; i < length; ++i) {
       const std::size_t from = i / kFragment * kFragment + order[i % kFragment];
-      visit(from / 256 * kTile + from % kTile, tile * kTile + from % 256 / kTile,
-            tile * length + i);
+      visit(from / 256 * kTile + from % kTile, tile * kTile + from % 256 / kTile, tile * length + i);
     }
   }
 }
@@ -81,8 +78,7 @@ void require_form(const std::string& layer, const MarlinForm& form) {
                               "{} x {}",
                               form.rows, form.k));
   }
-  if (form.scale_groups != 1 &&
-      (form.k % kScaleGroup != 0 || form.scale_groups != form.k / kScaleGroup)) {
+  if (form.scale_groups != 1 && (form.k % kScaleGroup != 0 || form.scale_groups != form.k / kScaleGroup)) {
     refuse(layer, fmt::format("holds a scale for each row or for 128 columns of it, not {} for {} "
                               "columns",
                               form.scale_groups, form.k));
@@ -105,12 +101,10 @@ std::vector<io::TensorEntry> marlin_entries(const std::string& layer, const Marl
           entry_of(layer + ".meta", "I16", {form.k / 32, 2 * form.rows})};
 }
 
-std::vector<io::Tensor> marlin_tensors(const std::string& layer,
-                                       const sparsity::CompressedMatrix& matrix,
+std::vector<io::Tensor> marlin_tensors(const std::string& layer, const sparsity::CompressedMatrix& matrix,
                                        const io::Tensor& scale, const MarlinForm& form) {
   const std::vector<io::TensorEntry> entries = marlin_entries(layer, form);
-  const sparsity::CompressedMatrix encoded =
-      sparsity::encode_as_pytorch(matrix, sparsity::PyTorchEncoder::kNew);
+  const sparsity::CompressedMatrix encoded = sparsity::encode_as_pytorch(matrix, sparsity::PyTorchEncoder::kNew);
   const int offset = 1 << (form.bits - 1);
   const auto in_word = static_cast<std::size_t>(32 / form.bits);
   base::Matrix<Word> words(static_cast<std::size_t>(entries[0].shape[0]),
@@ -118,8 +112,7 @@ std::vector<io::Tensor> marlin_tensors(const std::string& layer,
   for_each_code(form, [&](std::size_t row, std::size_t slot, std::size_t place) {
     const int code = static_cast<std::int8_t>(encoded.values(row, slot));
     if (code < -offset || code >= offset) {
-      refuse(layer,
-             fmt::format("of {} bits does not hold the code {} of row {}", form.bits, code, row));
+      refuse(layer, fmt::format("of {} bits does not hold the code {} of row {}", form.bits, code, row));
     }
     words.data()[place / in_word] |= static_cast<Word>(code + offset)
                                      << (place % in_word * static_cast<std::size_t>(form.bits));
@@ -139,8 +132,7 @@ std::vector<io::Tensor> marlin_tensors(const std::string& layer,
           tensor_of_words(entries[2], sparsity::pack_metadata(encoded.nibbles, kMeta))};
 }
 
-sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Tensor& meta,
-                                         const MarlinForm& form) {
+sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Tensor& meta, const MarlinForm& form) {
   const std::vector<io::TensorEntry> entries = marlin_entries(packed.name, form);
   require_entry(packed, entries[0]);
   require_entry(meta, entries[2]);
@@ -155,14 +147,11 @@ sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Ten
   const auto rows = static_cast<std::size_t>(form.rows);
   matrix.values = base::Matrix<Word>(rows, matrix.logical_k / 2);
   for_each_code(form, [&](std::size_t row, std::size_t slot, std::size_t place) {
-    const Word code =
-        words.data()[place / in_word] >> (place % in_word * static_cast<std::size_t>(form.bits)) &
-        mask;
+    const Word code = words.data()[place / in_word] >> (place % in_word * static_cast<std::size_t>(form.bits)) & mask;
     matrix.values(row, slot) = static_cast<std::uint8_t>(static_cast<int>(code) - offset);
   });
   const base::Matrix<Word> elements = words_of_tensor(meta);
-  matrix.nibbles = sparsity::unpack_metadata({elements.data(), elements.size()}, rows,
-                                             matrix.logical_k / 4, kMeta);
+  matrix.nibbles = sparsity::unpack_metadata({elements.data(), elements.size()}, rows, matrix.logical_k / 4, kMeta);
   return matrix;
 }
 

@@ -43,8 +43,7 @@ std::string stamp_of(const std::filesystem::path& path) {
   if (::stat(path.c_str(), &found) != 0) {
     return {};
   }
-  return fmt::format("{} bytes of {}.{:09}", found.st_size, found.st_mtim.tv_sec,
-                     found.st_mtim.tv_nsec);
+  return fmt::format("{} bytes of {}.{:09}", found.st_size, found.st_mtim.tv_sec, found.st_mtim.tv_nsec);
 }
 
 std::string text_of(const Json& json) {
@@ -75,17 +74,15 @@ void copy_durably(const std::filesystem::path& from, const std::filesystem::path
 
 /// Whether a file of that name holds weights, of which the directory has its own.
 bool holds_weights(const std::filesystem::path& name) {
-  constexpr std::array<std::string_view, 10> kEndings{
-      ".safetensors", ".bin", ".pt", ".pth", ".gguf", ".ckpt", ".onnx", ".npz", ".h5", ".msgpack"};
+  constexpr std::array<std::string_view, 10> kEndings{".safetensors", ".bin",  ".pt",  ".pth", ".gguf",
+                                                      ".ckpt",        ".onnx", ".npz", ".h5",  ".msgpack"};
   const std::string ending = name.extension().string();
   return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() ||
          name.string().ends_with(".index.json");
 }
 
-/// Files beside the weights of `source`, without those that are read for them. `deeper` gets what
-/// is not copied.
-std::vector<std::filesystem::path> files_beside(const ModelFile& source,
-                                                std::vector<std::string>* deeper) {
+/// Files beside the weights of `source`, without those that are read for them. `deeper` gets what is not copied.
+std::vector<std::filesystem::path> files_beside(const ModelFile& source, std::vector<std::string>* deeper) {
   std::vector<std::filesystem::path> files;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(source.directory(), error)) {
@@ -129,14 +126,13 @@ class OwnDirectory {
     if (::mkdir(path_.c_str(), 0777) == 0) {
       made_.emplace(path_);
     } else if (errno != EEXIST) {
-      throw base::InputError(fmt::format("{}: the directory cannot be made: {}",
-                                         io::printable(path_.string()), std::strerror(errno)));
+      throw base::InputError(
+          fmt::format("{}: the directory cannot be made: {}", io::printable(path_.string()), std::strerror(errno)));
     }
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
-      const std::string problem = descriptor_ >= 0 && errno == EWOULDBLOCK
-                                      ? "another process writes there"
-                                      : std::strerror(errno);
+      const std::string problem =
+          descriptor_ >= 0 && errno == EWOULDBLOCK ? "another process writes there" : std::strerror(errno);
       keep();  // that process has it now
       close();
       throw base::InputError(fmt::format("--out {}: {}", io::printable(path_.string()), problem));
@@ -188,8 +184,8 @@ struct FinishedShard {
 
 class DirectoryWriter : public ModelWriter {
  public:
-  DirectoryWriter(const std::filesystem::path& path, const ModelFile& source,
-                  std::vector<ModelTensor> tensors, Metadata metadata, std::string task)
+  DirectoryWriter(const std::filesystem::path& path, const ModelFile& source, std::vector<ModelTensor> tensors,
+                  Metadata metadata, std::string task)
       : path_(path),
         source_(source),
         tensors_(std::move(tensors)),
@@ -197,15 +193,13 @@ class DirectoryWriter : public ModelWriter {
         task_(std::move(task)),
         directory_(path) {
     if (io::is_same_file(path, source.directory())) {
-      throw base::InputError(
-          fmt::format("--out {}: this directory is read, so it is not written over", shown()));
+      throw base::InputError(fmt::format("--out {}: this directory is read, so it is not written over", shown()));
     }
     const std::set<std::string> names = directory_.names();
     if (names.contains(std::string(kManifestName))) {
       read_manifest();
     } else if (!names.empty()) {
-      throw base::InputError(
-          fmt::format("--out {}: exists and is not empty; shards go to a new directory", shown()));
+      throw base::InputError(fmt::format("--out {}: exists and is not empty; shards go to a new directory", shown()));
     }
     const std::filesystem::path config = source.directory() / kConfigName;
     if (std::error_code error; std::filesystem::exists(config, error)) {
@@ -217,8 +211,7 @@ class DirectoryWriter : public ModelWriter {
   bool has(const std::string& shard) const override {
     const auto found = finished_.find(shard);
     std::error_code error;
-    return found != finished_.end() &&
-           found->second.source == stamp_of(source_.directory() / shard) &&
+    return found != finished_.end() && found->second.source == stamp_of(source_.directory() / shard) &&
            std::filesystem::file_size(path_ / shard, error) == found->second.bytes && !error;
   }
   std::string told(const std::string& shard) const override { return finished_.at(shard).told; }
@@ -267,8 +260,7 @@ class DirectoryWriter : public ModelWriter {
 
   /// Past the tensors of shards that are there.
   void skip() {
-    while (next_ < tensors_.size() && tensors_[next_].shard != open_ &&
-           has(tensors_[next_].shard)) {
+    while (next_ < tensors_.size() && tensors_[next_].shard != open_ && has(tensors_[next_].shard)) {
       ++next_;
     }
   }
@@ -311,8 +303,7 @@ class DirectoryWriter : public ModelWriter {
     for (const auto& [name, shard] : finished_) {
       shards[name] = {{"source", shard.source}, {"bytes", shard.bytes}, {"told", shard.told}};
     }
-    write_durably(path_ / kManifestName,
-                  text_of({{"schema", kSchema}, {"task", task_}, {"shards", shards}}));
+    write_durably(path_ / kManifestName, text_of({{"schema", kSchema}, {"task", task_}, {"shards", shards}}));
   }
 
   void read_manifest() {
@@ -323,18 +314,16 @@ class DirectoryWriter : public ModelWriter {
     root.allow_only(std::array<std::string_view, 3>{"schema", "task", "shards"});
     root.require_schema(kSchema);
     if (root.text("task") != task_) {
-      throw base::InputError(fmt::format(
-          "--out {}: has shards of another model or of other options; name a new directory",
-          shown()));
+      throw base::InputError(
+          fmt::format("--out {}: has shards of another model or of other options; name a new directory", shown()));
     }
     const io::JsonObject shards = root.object("shards");
     for (const auto& [name, value] : shards.value().items()) {
       const io::JsonObject shard(value, shards.place() / name);
       shard.allow_only(std::array<std::string_view, 3>{"source", "bytes", "told"});
-      finished_[name] = {
-          shard.text("source"),
-          static_cast<std::uint64_t>(shard.integer("bytes", 0, std::int64_t{1} << 53)),
-          shard.text_or("told", "")};
+      finished_[name] = {shard.text("source"),
+                         static_cast<std::uint64_t>(shard.integer("bytes", 0, std::int64_t{1} << 53)),
+                         shard.text_or("told", "")};
     }
   }
 
@@ -345,8 +334,7 @@ class DirectoryWriter : public ModelWriter {
       map[tensor.entry.name] = tensor.shard;
       bytes += tensor.entry.bytes;
     }
-    write_durably(path_ / kIndexName,
-                  text_of({{"metadata", {{"total_size", bytes}}}, {"weight_map", map}}));
+    write_durably(path_ / kIndexName, text_of({{"metadata", {{"total_size", bytes}}}, {"weight_map", map}}));
   }
 
   std::filesystem::path path_;
@@ -367,8 +355,7 @@ Json sparsity_config(const DirectoryFacts& facts) {
   constexpr std::string_view kEnding = ".weight";
   Json targets = Json::array();
   for (const std::string& name : facts.layers) {
-    targets.push_back(name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size())
-                                              : name);
+    targets.push_back(name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name);
   }
   const bool dense = facts.layout != WeightLayout::kSparse24Bitmask;
   return {{"format", dense ? "dense" : name(facts.layout)},
@@ -388,16 +375,13 @@ bool is_format(WeightLayout layout) {
 
 }  // namespace
 
-std::unique_ptr<ModelWriter> make_directory_writer(const std::filesystem::path& path,
-                                                   const ModelFile& source,
-                                                   std::vector<ModelTensor> tensors,
-                                                   const Metadata& metadata,
+std::unique_ptr<ModelWriter> make_directory_writer(const std::filesystem::path& path, const ModelFile& source,
+                                                   std::vector<ModelTensor> tensors, const Metadata& metadata,
                                                    const std::string& task) {
   return std::make_unique<DirectoryWriter>(path, source, std::move(tensors), metadata, task);
 }
 
-std::string task_of(const PruneOptions& options, std::string_view command,
-                    const ModelFile& source) {
+std::string task_of(const PruneOptions& options, std::string_view command, const ModelFile& source) {
   std::error_code error;
   Json files = Json::object();
   if (!options.permute.empty()) {  // an order of channels is of all shards
@@ -405,8 +389,8 @@ std::string task_of(const PruneOptions& options, std::string_view command,
       files[file.filename().string()] = stamp_of(file);
     }
   }
-  for (const std::string& file : {options.layers, options.exclude, options.include,
-                                  options.transposed, "@" + options.activations.string()}) {
+  for (const std::string& file :
+       {options.layers, options.exclude, options.include, options.transposed, "@" + options.activations.string()}) {
     if (file.size() > 1 && file.front() == '@') {
       files[file] = stamp_of(file.substr(1));
     }
@@ -434,16 +418,22 @@ std::string note_of_files_left(const ModelFile& source) {
   files_beside(source, &left);
   std::sort(left.begin(), left.end());
   const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size()));
-  return left.empty() ? std::string()
-                      : fmt::format("not copied from the directory of the model: {}{}",
-                                    fmt::join(left.begin(), end, ", "),
-                                    left.size() > kMostNamed
-                                        ? fmt::format(" and {} more", left.size() - kMostNamed)
-                                        : "");
+  return left.empty()
+             ? std::string()
+             : fmt::format("not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
+                           left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : "");
 }
 
-std::string edited_config(const std::string& text, const std::string& file,
-                          const DirectoryFacts& facts) {
+std::string note_of_readers(WeightLayout layout) {
+  const bool is_dropped = layout == WeightLayout::kSparse24Bitmask || layout == WeightLayout::kMarlin24;
+  return is_dropped ? fmt::format(
+                          "compressed-tensors 0.14 reads {}; 0.20 does not, and transformers "
+                          "5 loads such weights as missing",
+                          name(layout))
+                    : std::string();
+}
+
+std::string edited_config(const std::string& text, const std::string& file, const DirectoryFacts& facts) {
   constexpr const char* kQuantization = "quantization_config";
   constexpr const char* kSparsity = "sparsity_config";
   if (!io::parse_json(text, file).is_object()) {

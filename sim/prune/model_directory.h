@@ -17,24 +17,27 @@ namespace sptc::prune {
 /// What a directory says of the shards that it has, and of what they were made.
 inline constexpr std::string_view kManifestName = "sptcsim-shards.json";
 
-/// A writer of the directory `path`, of the shards and the other files of the directory of
-/// `source`. A shard appears whole, under its name, and is recorded; a second writer with the same
-/// `task` has those whose source has not changed. Configuration and index come last. Throws
-/// InputError where `path` is not empty and no such directory, or another process writes there.
-std::unique_ptr<ModelWriter> make_directory_writer(
-    const std::filesystem::path& path, const ModelFile& source, std::vector<ModelTensor> tensors,
-    const std::map<std::string, std::string>& metadata, const std::string& task);
+/// A writer of the directory `path`, of the shards and the other files of the directory of `source`. A shard appears
+/// whole, under its name, and is recorded; a second writer with the same `task` has those whose source has not changed.
+/// Configuration and index come last. Throws InputError where `path` is not empty and no such directory, or another
+/// process writes there.
+std::unique_ptr<ModelWriter> make_directory_writer(const std::filesystem::path& path, const ModelFile& source,
+                                                   std::vector<ModelTensor> tensors,
+                                                   const std::map<std::string, std::string>& metadata,
+                                                   const std::string& task);
 
 /// What makes shards of one source the same: the command, `options` and the files that they name.
 std::string task_of(const PruneOptions& options, std::string_view command, const ModelFile& source);
 
-/// A sentence on what stands in the directory of `source` and not in one that is written of it:
-/// weights in other formats and what stands deeper; empty where there is nothing.
+/// A sentence on what stands in the directory of `source` and not in one that is written of it: weights in other
+/// formats and what stands deeper; empty where there is nothing.
 std::string note_of_files_left(const ModelFile& source);
 
-/// config.json with what `facts` say: sparsity_config where compressed-tensors looks for it, and
-/// the format of quantised weights. Throws InputError where `text` is no such file.
-std::string edited_config(const std::string& text, const std::string& file,
-                          const DirectoryFacts& facts);
+/// A note on a format that other software dropped; empty for others.
+std::string note_of_readers(WeightLayout layout);
+
+/// config.json with what `facts` say: sparsity_config where compressed-tensors looks for it, and the format of
+/// quantised weights. Throws InputError where `text` is no such file.
+std::string edited_config(const std::string& text, const std::string& file, const DirectoryFacts& facts);
 
 }  // namespace sptc::prune

@@ -26,8 +26,7 @@ constexpr std::uint64_t kMaxOnnxBytes = std::uint64_t{1} << 31;  // of protobuf
 
 class SafetensorsModel : public ModelFile {
  public:
-  explicit SafetensorsModel(const std::filesystem::path& path)
-      : ModelFile(io::printable(path.string())) {}
+  explicit SafetensorsModel(const std::filesystem::path& path) : ModelFile(io::printable(path.string())) {}
 
   /// Adds the tensors of the file at `path`.
   void add(const std::filesystem::path& path, const std::string& shard) {
@@ -56,15 +55,14 @@ class SafetensorsModel : public ModelFile {
       const auto place = wanted.find(tensor.entry.name);
       if (place == wanted.end() || place->second != tensor.shard) {
         throw base::InputError(fmt::format("{}: does not say that '{}' is in {}", shown_,
-                                           io::printable(tensor.entry.name),
-                                           io::printable(tensor.shard)));
+                                           io::printable(tensor.entry.name), io::printable(tensor.shard)));
       }
       found.insert(tensor.entry.name);
     }
     for (const auto& [name, shard] : wanted) {
       if (!found.contains(name)) {
-        throw base::InputError(fmt::format("{}: tensor '{}' is not in {}", shown_,
-                                           io::printable(name), io::printable(shard)));
+        throw base::InputError(
+            fmt::format("{}: tensor '{}' is not in {}", shown_, io::printable(name), io::printable(shard)));
       }
     }
   }
@@ -83,8 +81,7 @@ class SafetensorsModel : public ModelFile {
 
 std::unique_ptr<ModelFile> open_shards(const std::filesystem::path& index) {
   auto model = std::make_unique<SafetensorsModel>(index);
-  const nlohmann::json document =
-      io::parse_json(io::read_text_file(index, kMaxIndexBytes), model->shown());
+  const nlohmann::json document = io::parse_json(io::read_text_file(index, kMaxIndexBytes), model->shown());
   const io::JsonObject root(document, {model->shown(), ""});
   const io::JsonObject map = root.object("weight_map");
   std::map<std::string, std::string> wanted;
@@ -123,8 +120,7 @@ class ArrayModel : public ModelFile {
   /// What compressed layers are stands in an array of that name, as ArrayWriter has it.
   void take_metadata() {
     const auto words = [](const io::Tensor& array) {
-      return std::string_view(reinterpret_cast<const char*>(array.bytes.data()),
-                              array.bytes.size());
+      return std::string_view(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
     };
     const auto text = std::find_if(arrays_.begin(), arrays_.end(), [&](const io::Tensor& array) {
       return array.name == kMetadataName && array.dtype == "U8" &&
@@ -142,13 +138,12 @@ class ArrayModel : public ModelFile {
 std::string_view dtype_name(workload::onnx::Type type) {
   using workload::onnx::Type;
   constexpr std::pair<Type, std::string_view> kNames[] = {
-      {Type::kFloat, "F32"},    {Type::kUint8, "U8"},      {Type::kInt8, "I8"},
-      {Type::kInt32, "I32"},    {Type::kInt64, "I64"},     {Type::kFloat16, "F16"},
-      {Type::kDouble, "F64"},   {Type::kBfloat16, "BF16"}, {Type::kE4m3, "F8_E4M3"},
-      {Type::kE5m2, "F8_E5M2"},
+      {Type::kFloat, "F32"},    {Type::kUint8, "U8"},     {Type::kInt8, "I8"},    {Type::kInt32, "I32"},
+      {Type::kInt64, "I64"},    {Type::kFloat16, "F16"},  {Type::kDouble, "F64"}, {Type::kBfloat16, "BF16"},
+      {Type::kE4m3, "F8_E4M3"}, {Type::kE5m2, "F8_E5M2"},
   };
-  const auto* const found = std::find_if(std::begin(kNames), std::end(kNames),
-                                         [&](const auto& row) { return row.first == type; });
+  const auto* const found =
+      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& row) { return row.first == type; });
   return found == std::end(kNames) ? std::string_view() : found->second;
 }
 
@@ -172,10 +167,10 @@ class OnnxModel : public ModelFile {
   std::vector<std::byte> read(std::size_t tensor) const override {
     const io::TensorEntry& entry = tensors_[tensor].entry;
     if (const auto elsewhere = elsewhere_.find(tensor); elsewhere != elsewhere_.end()) {
-      throw base::InputError(fmt::format(
-          "{}: the values of '{}' {}: save the model as one file first, with onnx.save of "
-          "onnx.load",
-          shown_, io::printable(entry.name), elsewhere->second));
+      throw base::InputError(
+          fmt::format("{}: the values of '{}' {}: save the model as one file first, with onnx.save of "
+                      "onnx.load",
+                      shown_, io::printable(entry.name), elsewhere->second));
     }
     std::vector<std::byte> bytes(entry.bytes);
     std::memcpy(bytes.data(), bytes_.data() + entry.offset, bytes.size());
@@ -190,8 +185,7 @@ class OnnxModel : public ModelFile {
     const io::ElementType* const type = io::find_element_type(dtype_name(tensor.type));
     const auto bytes = type == nullptr ? std::nullopt : io::packed_bytes(tensor.dims, type->bytes);
     if (type == nullptr) {
-      absent_[name] = fmt::format("its elements are {}, which are not pruned here",
-                                  workload::onnx::name(tensor.type));
+      absent_[name] = fmt::format("its elements are {}, which are not pruned here", workload::onnx::name(tensor.type));
       return;
     }
     const bool is_here = bytes && static_cast<std::size_t>(*bytes) == tensor.raw.size();
@@ -200,15 +194,13 @@ class OnnxModel : public ModelFile {
       return;
     }
     if (!is_here) {
-      elsewhere_[tensors_.size()] =
-          tensor.external ? fmt::format("are in the external file '{}', which is not read here",
-                                        io::printable(tensor.external->location))
-                          : "are not in the file as plain bytes";
+      elsewhere_[tensors_.size()] = tensor.external
+                                        ? fmt::format("are in the external file '{}', which is not read here",
+                                                      io::printable(tensor.external->location))
+                                        : "are not in the file as plain bytes";
     }
     const auto offset = is_here ? static_cast<std::uint64_t>(tensor.raw.data() - bytes_.data()) : 0;
-    tensors_.push_back(
-        {{name, std::string(type->name), tensor.dims, offset, static_cast<std::uint64_t>(*bytes)},
-         ""});
+    tensors_.push_back({{name, std::string(type->name), tensor.dims, offset, static_cast<std::uint64_t>(*bytes)}, ""});
   }
 
   std::map<std::string, std::string> absent_;  ///< why, by name
@@ -273,8 +265,7 @@ std::size_t ModelFile::find(const std::string& name) const {
   for (const ModelTensor& tensor : tensors_) {
     names.emplace_back(tensor.entry.name);
   }
-  throw base::InputError(shown_ + ": unknown tensor " +
-                         base::unknown_name(io::printable(name), names));
+  throw base::InputError(shown_ + ": unknown tensor " + base::unknown_name(io::printable(name), names));
 }
 
 io::Tensor read_tensor(const ModelFile& model, std::size_t tensor) {

@@ -28,21 +28,19 @@ struct ModelTensor {
   std::string shard;  ///< file name in the directory of the model; empty where it is one file
 };
 
-/// The tensors of a model, read one at a time: a `.safetensors` file, the shards that a
-/// `.safetensors.index.json` lists (or the directory with it), a `.npz`, a `.npy`, or the
-/// initializers and constants of an ONNX model.
+/// The tensors of a model, read one at a time: a `.safetensors` file, the shards that a `.safetensors.index.json` lists
+/// (or the directory with it), a `.npz`, a `.npy`, or the initializers and constants of an ONNX model.
 class ModelFile {
  public:
-  /// Opens the model at `path`; what the headers say is checked against the files. Throws
-  /// InputError.
+  /// Opens the model at `path`; what the headers say is checked against the files. Throws InputError.
   static std::unique_ptr<ModelFile> open(const std::filesystem::path& path);
   virtual ~ModelFile() = default;
 
-  /// That of a model which was opened by its directory or the index of its shards; else empty.
+  /// The directory of a model that was opened by it or by the index of its shards; else empty.
   const std::filesystem::path& directory() const { return directory_; }
   /// Whether an index says which shard has which tensor.
   bool has_index() const { return has_index_; }
-  /// For messages.
+  /// The name in messages.
   const std::string& shown() const { return shown_; }
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
   /// All files that the model is in.
@@ -57,10 +55,10 @@ class ModelFile {
   /// The bytes of a tensor, little-endian and row-major.
   virtual std::vector<std::byte> read(std::size_t tensor) const = 0;
 
-  /// Of ONNX: the bytes of the model and its graph.
+  /// The bytes of an ONNX model and its graph.
   virtual const std::string* onnx_bytes() const { return nullptr; }
   virtual const workload::onnx::Graph* onnx_graph() const { return nullptr; }
-  /// Of ONNX: why tensors() lacks the initializer or constant `name`.
+  /// Why tensors() of an ONNX model lacks the initializer or constant `name`.
   virtual std::string why_absent(const std::string& /*name*/) const { return {}; }
 
  protected:

@@ -22,7 +22,7 @@ namespace {
 
 using Metadata = std::map<std::string, std::string>;
 
-/// Of files; others are those of directories.
+/// Endings of files; others are those of directories.
 constexpr std::array<std::string_view, 4> kEndings{".safetensors", ".npz", ".npy", ".onnx"};
 
 class SafetensorsWriter : public ModelWriter {
@@ -62,19 +62,16 @@ class ArrayWriter : public ModelWriter {
     if (!forms_.empty()) {
       if (std::any_of(arrays_.begin(), arrays_.end(),
                       [](const io::Tensor& array) { return array.name == kMetadataName; })) {
-        throw base::InputError(fmt::format(
-            "{}: a tensor is called {}, where the forms of compressed layers stand: write a "
-            ".safetensors file, or leave the tensor out",
-            io::printable(path_.string()), kMetadataName));
+        throw base::InputError(
+            fmt::format("{}: a tensor is called {}, where the forms of compressed layers stand: write a "
+                        ".safetensors file, or leave the tensor out",
+                        io::printable(path_.string()), kMetadataName));
       }
       const auto bytes = std::as_bytes(std::span(forms_));
-      arrays_.push_back({std::string(kMetadataName),
-                         "U8",
-                         {static_cast<std::int64_t>(bytes.size())},
-                         {bytes.begin(), bytes.end()}});
+      arrays_.push_back(
+          {std::string(kMetadataName), "U8", {static_cast<std::int64_t>(bytes.size())}, {bytes.begin(), bytes.end()}});
     }
-    io::write_file(path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front())
-                                                      : io::npz_bytes(arrays_));
+    io::write_file(path_, path_.extension() == ".npy" ? io::npy_bytes(arrays_.front()) : io::npz_bytes(arrays_));
   }
 
  private:
@@ -108,8 +105,8 @@ void require_other_file(std::string_view option, const std::filesystem::path& pa
   for (const std::filesystem::path& file : read) {
     std::error_code error;
     if (std::filesystem::equivalent(path, file, error)) {
-      throw base::InputError(fmt::format("{} {}: this file is read, so it is not written over",
-                                         option, io::printable(path.string())));
+      throw base::InputError(
+          fmt::format("{} {}: this file is read, so it is not written over", option, io::printable(path.string())));
     }
   }
 }
@@ -121,42 +118,36 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
   require_other_file("--out", path, source.files());
   if (is_directory_path(path, source)) {
     if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
-      throw base::InputError(
-          fmt::format("--out {}: is a file; shards go to a new directory", shown));
+      throw base::InputError(fmt::format("--out {}: is a file; shards go to a new directory", shown));
     }
     return;
   }
   if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
-    throw base::InputError(
-        fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
+    throw base::InputError(fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
   }
   if (extension == ".onnx" && source.onnx_graph() == nullptr) {
-    throw base::InputError(
-        fmt::format("--out {}: an ONNX model is written of an ONNX model alone", shown));
+    throw base::InputError(fmt::format("--out {}: an ONNX model is written of an ONNX model alone", shown));
   }
   if (extension == ".npy" && source.tensors().size() != 1) {
     throw base::InputError(
-        fmt::format("--out {}: a .npy file holds one tensor, and the model has {}", shown,
-                    source.tensors().size()));
+        fmt::format("--out {}: a .npy file holds one tensor, and the model has {}", shown, source.tensors().size()));
   }
   if (std::find(kEndings.begin(), kEndings.end(), extension) == kEndings.end()) {
-    throw base::InputError(
-        fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
-                    shown, io::printable(extension)));
+    throw base::InputError(fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
+                                       shown, io::printable(extension)));
   }
 }
 
 bool is_directory_path(const std::filesystem::path& path, const ModelFile& source) {
   std::error_code error;
-  return !source.directory().empty() && (std::find(kEndings.begin(), kEndings.end(),
-                                                   path.extension().string()) == kEndings.end() ||
-                                         std::filesystem::is_directory(path, error));
+  return !source.directory().empty() &&
+         (std::find(kEndings.begin(), kEndings.end(), path.extension().string()) == kEndings.end() ||
+          std::filesystem::is_directory(path, error));
 }
 
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,
                                          std::vector<ModelTensor> tensors,
-                                         const std::map<std::string, std::string>& metadata,
-                                         const std::string& task) {
+                                         const std::map<std::string, std::string>& metadata, const std::string& task) {
   const std::string extension = path.extension().string();
   if (is_directory_path(path, source)) {
     return make_directory_writer(path, source, std::move(tensors), metadata, task);

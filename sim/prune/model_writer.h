@@ -22,8 +22,7 @@ struct DirectoryFacts {
   double sparsity = 0;              ///< share of zeros among all elements
 };
 
-/// A model that is written tensor by tensor. A file appears whole or not at all, a directory shard
-/// by shard.
+/// A model that is written tensor by tensor. A file appears whole or not at all, a directory shard by shard.
 class ModelWriter {
  public:
   virtual ~ModelWriter() = default;
@@ -38,10 +37,9 @@ class ModelWriter {
   virtual void finish(const DirectoryFacts& facts) = 0;
 };
 
-/// Writes `tensors`, to be added in this order, to `path`: its ending says the format. Another
-/// ending: a directory like that of `source` (sim/prune/model_directory.h), of which `task` says
-/// when shards are the same. `.onnx`: `source` with other bytes in its initializers. Throws
-/// InputError where `path` cannot take them.
+/// Writes `tensors`, to be added in this order, to `path`: its ending says the format. Another ending: a directory like
+/// that of `source` (sim/prune/model_directory.h), of which `task` says when shards are the same. `.onnx`: `source`
+/// with other bytes in its initializers. Throws InputError where `path` cannot take them.
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,
                                          std::vector<ModelTensor> tensors,
                                          const std::map<std::string, std::string>& metadata,
@@ -54,8 +52,8 @@ bool is_directory_path(const std::filesystem::path& path, const ModelFile& sourc
 void require_other_file(std::string_view option, const std::filesystem::path& path,
                         std::span<const std::filesystem::path> read);
 
-/// Throws InputError where no model of the ending of `path` can be made of `source`, or `path` is
-/// the source or a directory that exists.
+/// Throws InputError where no model of the ending of `path` can be made of `source`, or `path` is the source or a
+/// directory that exists.
 void require_model_path(const std::filesystem::path& path, const ModelFile& source);
 
 }  // namespace sptc::prune

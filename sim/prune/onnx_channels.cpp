@@ -18,12 +18,11 @@ using workload::onnx::Dims;
 using workload::onnx::Node;
 
 constexpr std::array kUnary = std::to_array<std::string_view>(
-    {"Relu", "Gelu", "Erf", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "HardSigmoid",
-     "HardSwish", "Softplus", "Softsign", "Mish", "Abs", "Neg", "Exp", "Sqrt", "Identity", "Cast"});
-constexpr std::array kBinary = std::to_array<std::string_view>(
-    {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip", "PRelu"});
-constexpr std::array kGlobalPool =
-    std::to_array<std::string_view>({"GlobalAveragePool", "GlobalMaxPool"});
+    {"Relu", "Gelu", "Erf", "Tanh", "Sigmoid", "LeakyRelu", "Elu", "Selu", "HardSigmoid", "HardSwish", "Softplus",
+     "Softsign", "Mish", "Abs", "Neg", "Exp", "Sqrt", "Identity", "Cast"});
+constexpr std::array kBinary =
+    std::to_array<std::string_view>({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip", "PRelu"});
+constexpr std::array kGlobalPool = std::to_array<std::string_view>({"GlobalAveragePool", "GlobalMaxPool"});
 constexpr std::array kPool = std::to_array<std::string_view>({"AveragePool", "MaxPool"});
 
 template <std::size_t N>
@@ -33,8 +32,7 @@ bool has(const std::array<std::string_view, N>& names, std::string_view name) {
 
 /// Whether the element-wise operation has its operands and its one result in one order.
 bool is_elementwise(const Node& node) {
-  return (has(kUnary, node.op) || has(kBinary, node.op)) && node.outputs.size() == 1 &&
-         !node.inputs.empty();
+  return (has(kUnary, node.op) || has(kBinary, node.op)) && node.outputs.size() == 1 && !node.inputs.empty();
 }
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
@@ -70,8 +68,7 @@ class Channels {
       region_.clear();
       group_ = {};
       channels_ = weight->k;
-      const bool closed =
-          spread(node.inputs[0], weight->inner_axes) && !group_.producers.empty() && used_once();
+      const bool closed = spread(node.inputs[0], weight->inner_axes) && !group_.producers.empty() && used_once();
       for (const auto& [value, inner_axes] : region_) {
         seen_.insert(value);
       }
@@ -96,8 +93,7 @@ class Channels {
 
   /// The dims of the constant that `node` multiplies or convolves values by.
   const Dims* second_factor(const Node& node) const {
-    return node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr ? nullptr
-                                                                         : constant(node.inputs[1]);
+    return node.inputs.size() < 2 || constant(node.inputs[0]) != nullptr ? nullptr : constant(node.inputs[1]);
   }
 
   std::optional<Weight> weight_of(const Node& node) const {
@@ -118,21 +114,19 @@ class Channels {
     return std::nullopt;
   }
 
-  /// Adds `value`, which has the channels before its last `inner_axes` axes, with all that makes
-  /// and uses it. False where something would see another order.
+  /// Adds `value`, which has the channels before its last `inner_axes` axes, with all that makes and uses it. False
+  /// where something would see another order.
   bool spread(const std::string& value, std::size_t inner_axes) {
     const auto [known, is_new] = region_.emplace(value, inner_axes);
     if (!is_new) {
       return known->second == inner_axes;
     }
     const auto maker = makers_.find(value);
-    if (outputs_.contains(value) || maker == makers_.end() ||
-        !made_by(*maker->second, inner_axes)) {
+    if (outputs_.contains(value) || maker == makers_.end() || !made_by(*maker->second, inner_axes)) {
       return false;
     }
     const std::vector<const Node*>& users = users_[value];
-    return std::all_of(users.begin(), users.end(),
-                       [&](const Node* user) { return used_by(*user, value, inner_axes); });
+    return std::all_of(users.begin(), users.end(), [&](const Node* user) { return used_by(*user, value, inner_axes); });
   }
 
   bool made_by(const Node& node, std::size_t inner_axes) {
@@ -148,8 +142,7 @@ class Channels {
 
   bool used_by(const Node& node, const std::string& value, std::size_t inner_axes) {
     const std::optional<Weight> weight = weight_of(node);
-    if (weight && node.inputs[0] == value &&
-        std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
+    if (weight && node.inputs[0] == value && std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
       group_.consumers.push_back(node.inputs[1]);
       return weight->k == channels_ && weight->inner_axes == inner_axes;
     }
@@ -167,9 +160,8 @@ class Channels {
     if (is_elementwise(node)) {
       return std::all_of(node.inputs.begin(), node.inputs.end(),
                          [&](const std::string& input) {
-                           return input.empty() ||
-                                  (constant(input) != nullptr ? add_vector(input, inner_axes)
-                                                              : spread(input, inner_axes));
+                           return input.empty() || (constant(input) != nullptr ? add_vector(input, inner_axes)
+                                                                               : spread(input, inner_axes));
                          }) &&
              spread(node.outputs[0], inner_axes);
     }
@@ -179,8 +171,7 @@ class Channels {
     const bool keeps_channels = has(kPool, node.op) || has(kGlobalPool, node.op) ||
                                 (node.op == "BatchNormalization" && add_normalization(node)) ||
                                 (is_depthwise(node) && add_depthwise(node));
-    return keeps_channels && spread(node.inputs[0], inner_axes) &&
-           spread(node.outputs[0], inner_axes);
+    return keeps_channels && spread(node.inputs[0], inner_axes) && spread(node.outputs[0], inner_axes);
   }
 
   /// A Flatten of what a pool over whole images makes, so that its columns are channels.
@@ -194,8 +185,8 @@ class Channels {
 
   bool is_depthwise(const Node& node) const {
     const Dims* const dims = second_factor(node);
-    return node.op == "Conv" && dims != nullptr && dims->size() > 2 && (*dims)[0] == channels_ &&
-           (*dims)[1] == 1 && node.integer("group", 1) == channels_;
+    return node.op == "Conv" && dims != nullptr && dims->size() > 2 && (*dims)[0] == channels_ && (*dims)[1] == 1 &&
+           node.integer("group", 1) == channels_;
   }
 
   bool add_depthwise(const Node& node) {
@@ -204,15 +195,12 @@ class Channels {
   }
 
   /// The bias of a product or a convolution.
-  bool add_bias(const Node& node) {
-    return node.inputs.size() < 3 || add_vector(node.inputs[2], 0);
-  }
+  bool add_bias(const Node& node) { return node.inputs.size() < 3 || add_vector(node.inputs[2], 0); }
 
   /// Scale, bias, mean and variance.
   bool add_normalization(const Node& node) {
-    return node.inputs.size() == 5 &&
-           std::all_of(node.inputs.begin() + 1, node.inputs.end(),
-                       [&](const std::string& input) { return add_vector(input, 0); });
+    return node.inputs.size() == 5 && std::all_of(node.inputs.begin() + 1, node.inputs.end(),
+                                                  [&](const std::string& input) { return add_vector(input, 0); });
   }
 
   /// A constant beside the channels: one number, or one for each channel.
@@ -221,13 +209,11 @@ class Channels {
     if (dims == nullptr) {
       return name.empty();
     }
-    const std::int64_t elements =
-        std::accumulate(dims->begin(), dims->end(), std::int64_t{1}, std::multiplies<>());
+    const std::int64_t elements = std::accumulate(dims->begin(), dims->end(), std::int64_t{1}, std::multiplies<>());
     if (elements == 1) {
       return true;
     }
-    if (elements != channels_ || dims->size() <= inner_axes ||
-        (*dims)[dims->size() - 1 - inner_axes] != channels_) {
+    if (elements != channels_ || dims->size() <= inner_axes || (*dims)[dims->size() - 1 - inner_axes] != channels_) {
       return false;
     }
     add_once(group_.producers, name);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/onnx_layers.h"
 
-#include "sim/workload/onnx/shapes.h"
+#include "sim/workload/onnx/operators.h"
 
 #include <algorithm>
 #include <map>
@@ -18,8 +18,7 @@ using workload::onnx::is_real;
 using workload::onnx::Node;
 using workload::onnx::Tensor;
 
-constexpr std::size_t kNoAxis =
-    workload::onnx::kMaxRank;  // of extent 1, and not of the initializer
+constexpr std::size_t kNoAxis = workload::onnx::kMaxRank;  // of extent 1, and not of the initializer
 
 /// An initializer as a value further on has it.
 struct Source {
@@ -30,13 +29,11 @@ struct Source {
 };
 
 bool passes_values(const Node& node) {
-  return node.op == "QuantizeLinear" || node.op == "DequantizeLinear" || node.op == "Cast" ||
-         node.op == "Identity";
+  return node.op == "QuantizeLinear" || node.op == "DequantizeLinear" || node.op == "Cast" || node.op == "Identity";
 }
 
 bool changes_shape(const Node& node) {
-  return node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze" ||
-         node.op == "Flatten";
+  return node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze" || node.op == "Flatten";
 }
 
 class Layers {
@@ -63,8 +60,7 @@ class Layers {
   }
 
   const Source* source(const Node& node, std::size_t input) const {
-    const auto found =
-        input < node.inputs.size() ? sources_.find(node.inputs[input]) : sources_.end();
+    const auto found = input < node.inputs.size() ? sources_.find(node.inputs[input]) : sources_.end();
     return found == sources_.end() ? nullptr : &found->second;
   }
 
@@ -76,8 +72,7 @@ class Layers {
       add(node, source(node, 1), 2, node.integer("transB", 0) != 0 ? 0 : 1);
     } else if (node.op == "Conv") {
       const Source* const filters = source(node, 1);
-      add(node, filters, filters != nullptr ? std::max<std::size_t>(filters->axes.size(), 3) : 0,
-          0);
+      add(node, filters, filters != nullptr ? std::max<std::size_t>(filters->axes.size(), 3) : 0, 0);
     } else if (node.op == "MatMulNBits" && source(node, 1) != nullptr) {
       const Source packed{source(node, 1)->initializer,
                           {node.integer("N", 0), node.integer("K", 0)},
@@ -102,8 +97,7 @@ class Layers {
       return;
     }
     // A node that quantises real values makes 0 of 0.
-    if (node.op == "DequantizeLinear" && !is_real(tensors_.at(from.initializer)->type) &&
-        !has_zero_of_zero(node)) {
+    if (node.op == "DequantizeLinear" && !is_real(tensors_.at(from.initializer)->type) && !has_zero_of_zero(node)) {
       from.obstacle = "its zero point is not 0, so that zeros would be other values";
     }
     sources_[node.outputs[0]] = std::move(from);
@@ -167,8 +161,8 @@ class Layers {
     }
     const Tensor& tensor = *zero->second;
     return std::all_of(tensor.raw.begin(), tensor.raw.end(), [](char byte) { return byte == 0; }) &&
-           (!tensor.numbers || std::all_of(tensor.numbers->begin(), tensor.numbers->end(),
-                                           [](double value) { return value == 0; }));
+           (!tensor.numbers ||
+            std::all_of(tensor.numbers->begin(), tensor.numbers->end(), [](double value) { return value == 0; }));
   }
 
   /// `rows`: the axis of rows among the first two; k is the other.
@@ -179,9 +173,8 @@ class Layers {
     OnnxLayer layer{weight->initializer, {weight->axes[rows], weight->axes[1 - rows]},
                     weight->dims[rows],  weight->dims[1 - rows],
                     {node.label()},      weight->obstacle};
-    const auto known = std::find_if(layers_.begin(), layers_.end(), [&](const OnnxLayer& other) {
-      return other.initializer == layer.initializer;
-    });
+    const auto known = std::find_if(layers_.begin(), layers_.end(),
+                                    [&](const OnnxLayer& other) { return other.initializer == layer.initializer; });
     if (known == layers_.end()) {
       layers_.push_back(std::move(layer));
       return;
@@ -199,8 +192,7 @@ class Layers {
 
 }  // namespace
 
-std::vector<std::pair<std::string, const Tensor*>> onnx_constants(
-    const workload::onnx::Graph& graph) {
+std::vector<std::pair<std::string, const Tensor*>> onnx_constants(const workload::onnx::Graph& graph) {
   std::vector<std::pair<std::string, const Tensor*>> constants;
   for (const Tensor& tensor : graph.initializers) {
     constants.emplace_back(tensor.name, &tensor);

@@ -40,22 +40,20 @@ struct Format {
   }
 };
 
-/// In the order in which they are tried: the more parts, the earlier. Sources: the compressors of
-/// compressed-tensors (vLLM), AutoGPTQ, AutoAWQ, bitsandbytes, Model Optimizer, HQQ, AQLM,
-/// ExLlamaV2, torch.sparse.SparseSemiStructuredTensor and the checkpoints of gpt-oss.
+/// Formats in the order in which they are tried: the more parts, the earlier. Sources: the compressors of
+/// compressed-tensors (vLLM), AutoGPTQ, AutoAWQ, bitsandbytes, Model Optimizer, HQQ, AQLM, ExLlamaV2,
+/// torch.sparse.SparseSemiStructuredTensor and the checkpoints of gpt-oss.
 constexpr Format kFormats[] = {
     {"sparse-bitmask", "", false, Extents::kStated, ".compressed .bitmask .row_offsets .shape"},
     {"sparse-24-bitmask", "", true, Extents::kStated, ".compressed .bitmask .shape"},
     {"marlin-24", "", true, Extents::kUnknown, ".weight_packed .meta"},
     {"marlin-24", "", true, Extents::kUnknown, ".B_24 .B_meta"},
     {"marlin", "I32", false, Extents::kUnknown, ".B .s"},
-    {"nvfp4-pack-quantized", "U8", false, Extents::kTwoInAByte,
-     ".weight_packed .weight_scale .weight_global_scale"},
+    {"nvfp4-pack-quantized", "U8", false, Extents::kTwoInAByte, ".weight_packed .weight_scale .weight_global_scale"},
     {"pack-quantized", "", false, Extents::kStated, ".weight_packed .weight_scale .weight_shape"},
     {"mxfp4-pack-quantized", "U8", false, Extents::kTwoInAByte, ".weight_packed .weight_scale"},
     {"packed", "", false, Extents::kUnknown, ".weight_packed"},
-    {"NVFP4 of Model Optimizer", "U8", false, Extents::kTwoInAByte,
-     ".weight .weight_scale .weight_scale_2"},
+    {"NVFP4 of Model Optimizer", "U8", false, Extents::kTwoInAByte, ".weight .weight_scale .weight_scale_2"},
     {"MXFP4 blocks", "U8", false, Extents::kBlocks, "_blocks _scales"},
     {"GPTQ", "", false, Extents::kPackedK, ".qweight .qzeros .scales .g_idx"},
     {"AWQ", "", false, Extents::kPackedRows, ".qweight .qzeros .scales"},
@@ -119,8 +117,8 @@ class Finder {
     }
     std::string stem = name.substr(0, name.size() - std::min(name.size(), first.size()));
     const std::vector<std::string_view> parts = format.parts();
-    const bool all = std::all_of(parts.begin() + 1, parts.end(),
-                                 [&](auto ending) { return entry(part(stem, ending)) != nullptr; });
+    const bool all =
+        std::all_of(parts.begin() + 1, parts.end(), [&](auto ending) { return entry(part(stem, ending)) != nullptr; });
     return all ? std::optional(std::move(stem)) : std::nullopt;
   }
 
@@ -151,21 +149,18 @@ class Finder {
     const std::vector<std::int64_t>& shape = values.shape;
     if (format.extents == Extents::kStated) {
       set_stated(places_.at(part(stem, format.parts().back())), weight);
-    } else if (shape.size() == 2 &&
-               (format.extents == Extents::kTwoInAByte || format.extents == Extents::kHalfOfK)) {
+    } else if (shape.size() == 2 && (format.extents == Extents::kTwoInAByte || format.extents == Extents::kHalfOfK)) {
       weight.rows = shape[0];
       weight.k = 2 * std::min(shape[1], kMostK);
     } else if (format.extents == Extents::kBlocks && shape.size() >= 3) {
       weight.rows = shape[shape.size() - 3];
-      weight.k =
-          2 * std::min(shape[shape.size() - 2], kMostK) * std::min(shape[shape.size() - 1], kMostK);
-    } else if (shape.size() == 2 &&
-               (format.extents == Extents::kPackedK || format.extents == Extents::kPackedRows)) {
+      weight.k = 2 * std::min(shape[shape.size() - 2], kMostK) * std::min(shape[shape.size() - 1], kMostK);
+    } else if (shape.size() == 2 && (format.extents == Extents::kPackedK || format.extents == Extents::kPackedRows)) {
       set_packed(*entry(part(stem, ".scales")), shape, entry(part(stem, ".g_idx")), format, weight);
     }
   }
 
-  /// Without a group index the extents of the scales tell GPTQ from AWQ.
+  /// The extents of the scales tell GPTQ from AWQ where there is no group index.
   static void set_packed(const io::TensorEntry& scales, const std::vector<std::int64_t>& shape,
                          const io::TensorEntry* index, const Format& format, PackedWeight& weight) {
     const bool same_rows = scales.shape.size() == 2 && scales.shape[1] == shape[1];

@@ -11,8 +11,8 @@
 
 namespace sptc::prune {
 
-/// A weight that a checkpoint holds compressed or quantised in several tensors, none of which is
-/// the weight itself: zeros in any of them would corrupt it.
+/// A weight that a checkpoint holds compressed or quantised in several tensors, none of which is the weight itself:
+/// zeros in any of them would corrupt it.
 struct PackedWeight {
   std::string name;              ///< of the weight: what its tensors have in common
   std::string_view format;       ///< "sparse-24-bitmask", "GPTQ", ...

@@ -28,7 +28,6 @@ namespace {
 using sparsity::Criterion;
 using sparsity::Mask;
 
-/// What pruning does to the weights of a layer.
 void tell(const base::Matrix<float>& weights, const Mask& mask, LayerReport& report) {
   report.zeros_before = report.zeros_after = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
@@ -39,7 +38,6 @@ void tell(const base::Matrix<float>& weights, const Mask& mask, LayerReport& rep
   report.kept = sparsity::kept_share(weights, mask);
 }
 
-/// A model on its way from one file to another.
 class Pruning {
  public:
   Pruning(const std::filesystem::path& model, const PruneOptions& options)
@@ -53,8 +51,7 @@ class Pruning {
     }
     report_.notes = std::move(choice.notes);
     permutation_ = plan_permutation(*model_, layers_, options);
-    report_.notes.insert(report_.notes.end(), permutation_.notes().begin(),
-                         permutation_.notes().end());
+    report_.notes.insert(report_.notes.end(), permutation_.notes().begin(), permutation_.notes().end());
     report_.model = model_->shown();
     report_.pattern = pattern_;
     report_.criterion = options.criterion;
@@ -101,16 +98,14 @@ class Pruning {
     is_written_ = writer_ && writer_->has(shard_of(tensor));
     told_ = nlohmann::json::object();
     if (is_written_) {
-      const std::string place =
-          fmt::format("{}: {}", kManifestName, io::printable(shard_of(tensor)));
+      const std::string place = fmt::format("{}: {}", kManifestName, io::printable(shard_of(tensor)));
       told_ = io::parse_json(writer_->told(shard_of(tensor)), place);
     }
     tell_ = nlohmann::ordered_json::object();
   }
 
   void end_shard(std::size_t tensor) {
-    const bool is_last =
-        tensor + 1 == model_->tensors().size() || shard_of(tensor + 1) != shard_of(tensor);
+    const bool is_last = tensor + 1 == model_->tensors().size() || shard_of(tensor + 1) != shard_of(tensor);
     if (is_last && writer_ && !is_written_) {
       writer_->tell(tell_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     }
@@ -203,31 +198,30 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
-      if (const std::string note = note_of_files_left(*model_);
-          is_directory_path(out, *model_) && !note.empty()) {
+      if (const std::string note = note_of_files_left(*model_); is_directory_path(out, *model_) && !note.empty()) {
+        report_.notes.push_back(note);
+      }
+      if (const std::string note = note_of_readers(options_.layout); !note.empty()) {
         report_.notes.push_back(note);
       }
       require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
-        throw base::InputError(
-            fmt::format("--out {}: compressed weights are written to .safetensors or .npz",
-                        io::printable(out.string())));
+        throw base::InputError(fmt::format("--out {}: compressed weights are written to .safetensors or .npz",
+                                           io::printable(out.string())));
       }
       std::map<std::string, std::string> metadata = model_->metadata();
       if (is_pair(options_.layout)) {
-        metadata[std::string(kFormsKey)] =
-            forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        metadata[std::string(kFormsKey)] = forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
       }
-      writer_ = make_writer(
-          out, *model_, std::move(tensors), metadata,
-          is_directory_path(out, *model_) ? task_of(options_, "prune", *model_) : std::string());
+      writer_ = make_writer(out, *model_, std::move(tensors), metadata,
+                            is_directory_path(out, *model_) ? task_of(options_, "prune", *model_) : std::string());
       report_.out = io::printable(out.string());
     }
     if (!masks.empty()) {
       if (masks.extension() != ".safetensors" && masks.extension() != ".npz") {
-        throw base::InputError(fmt::format("--masks {}: its ending must be .safetensors or .npz",
-                                           io::printable(masks.string())));
+        throw base::InputError(
+            fmt::format("--masks {}: its ending must be .safetensors or .npz", io::printable(masks.string())));
       }
       require_other_file("--masks", masks, model_->files());
       require_other_file("--masks", masks, calibration_.files());
@@ -247,8 +241,7 @@ class Pruning {
   LayerReport described(const ChosenLayer& layer) const {
     LayerReport report;
     report.name = layer.name;
-    report.dtype = layer.packed ? model_->tensors()[layer.tensor].entry.dtype
-                                : std::string(numerics::name(layer.type));
+    report.dtype = layer.packed ? model_->tensors()[layer.tensor].entry.dtype : std::string(numerics::name(layer.type));
     report.rows = layer.layout.stacked ? layer.layout.matrix_rows() : layer.layout.rows;
     report.taps = layer.layout.stacked ? 1 : layer.layout.taps;
     report.k = layer.layout.k;
@@ -259,9 +252,8 @@ class Pruning {
     io::Tensor tensor = permutation_.read(*model_, layer.tensor);
     io::Tensor mask{tensor.name, "BOOL", tensor.shape, {}};
     mask.bytes.resize(masks_ ? static_cast<std::size_t>(tensor.elements()) : 0);
-    const base::Matrix<float>* const inputs =
-        calibration_.inputs(tensor.name, layer.layout, options_.criterion != Criterion::kMagnitude,
-                            permutation_.order_of_k(layer.tensor));
+    const base::Matrix<float>* const inputs = calibration_.inputs(
+        tensor.name, layer.layout, options_.criterion != Criterion::kMagnitude, permutation_.order_of_k(layer.tensor));
     LayerReport report = described(layer);
     report.permutation = permutation_.report(layer.tensor);
     prune(layer, inputs, tensor, mask, report);
@@ -271,9 +263,9 @@ class Pruning {
     write(layer, tensor, mask);
   }
 
-  /// Without `inputs` by magnitude.
-  void prune(const ChosenLayer& layer, const base::Matrix<float>* inputs, io::Tensor& tensor,
-             io::Tensor& mask, LayerReport& report) const {
+  /// Prunes by magnitude where there are no `inputs`.
+  void prune(const ChosenLayer& layer, const base::Matrix<float>* inputs, io::Tensor& tensor, io::Tensor& mask,
+             LayerReport& report) const {
     const base::Matrix<float> weights = load_weights(tensor, layer.type, layer.layout);
     Mask chosen;
     if (options_.criterion == Criterion::kSparseGpt) {
@@ -281,9 +273,8 @@ class Pruning {
       chosen = std::move(result.mask);
       store_weights(result.weights, layer.layout, tensor, layer.type);
     } else {
-      chosen = sparsity::select(options_.criterion == Criterion::kWanda
-                                    ? sparsity::wanda_scores(weights, *inputs)
-                                    : sparsity::magnitudes(weights),
+      chosen = sparsity::select(options_.criterion == Criterion::kWanda ? sparsity::wanda_scores(weights, *inputs)
+                                                                        : sparsity::magnitudes(weights),
                                 pattern_);
       apply_mask(chosen, layer.layout, layer.type, tensor.bytes);
     }
@@ -320,14 +311,12 @@ class Pruning {
 
   /// A model that has the pattern everywhere comes out as it went in, but for a configuration.
   void require_effect(const std::filesystem::path& out) const {
-    const bool any = std::any_of(
-        report_.layers.begin(), report_.layers.end(),
-        [](const LayerReport& layer) { return layer.skipped.empty() && !layer.was_sparse; });
+    const bool any = std::any_of(report_.layers.begin(), report_.layers.end(),
+                                 [](const LayerReport& layer) { return layer.skipped.empty() && !layer.was_sparse; });
     if (!any && !permutation_.applies() && writer_ && options_.layout == WeightLayout::kDense &&
         !is_directory_path(out, *model_)) {
       throw base::InputError(
-          fmt::format("{}: its layers are {} already, so there is nothing to prune",
-                      model_->shown(), pattern_.name()));
+          fmt::format("{}: its layers are {} already, so there is nothing to prune", model_->shown(), pattern_.name()));
     }
   }
 
@@ -351,8 +340,7 @@ double LayerReport::error() const {
 }
 
 std::int64_t PruneReport::pruned_layers() const {
-  return std::count_if(layers.begin(), layers.end(),
-                       [](const LayerReport& layer) { return layer.skipped.empty(); });
+  return std::count_if(layers.begin(), layers.end(), [](const LayerReport& layer) { return layer.skipped.empty(); });
 }
 
 std::int64_t PruneReport::pruned_weights() const {
@@ -367,9 +355,8 @@ PruneReport prune_model(const std::filesystem::path& model, const std::filesyste
                         const std::filesystem::path& masks, const PruneOptions& options) {
   const bool calibrated = options.criterion != Criterion::kMagnitude;
   if (calibrated && options.activations.empty()) {
-    throw base::InputError(
-        fmt::format("the criterion {} needs --activations, the inputs of the layers",
-                    sparsity::name(options.criterion)));
+    throw base::InputError(fmt::format("the criterion {} needs --activations, the inputs of the layers",
+                                       sparsity::name(options.criterion)));
   }
   return Pruning(model, options).run(out, masks);
 }

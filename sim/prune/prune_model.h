@@ -12,7 +12,6 @@
 
 namespace sptc::prune {
 
-/// What became of one layer.
 struct LayerReport {
   std::string name;
   std::string dtype;
@@ -26,8 +25,7 @@ struct LayerReport {
   std::optional<PermutationReport> permutation;
 
   std::int64_t weights() const { return rows * taps * k; }
-  /// The output error; of inputs that are not known, as of white noise: the root of the share of
-  /// the energy that goes.
+  /// The output error; of inputs that are not known, as of white noise: the root of the share of the energy that goes.
   double error() const;
 };
 
@@ -50,8 +48,8 @@ std::string prune_text(const PruneReport& report);
 /// One JSON object (schema "sptcsim-prune/0.1", configs/schema/prune.schema.json).
 std::string prune_json(const PruneReport& report);
 
-/// Prunes the model at `model` and writes it to `out` and the masks of its layers to `masks`; an
-/// empty path is not written. Files appear when all is done. Throws InputError.
+/// Prunes the model at `model` and writes it to `out` and the masks of its layers to `masks`; an empty path is not
+/// written. Files appear when all is done. Throws InputError.
 PruneReport prune_model(const std::filesystem::path& model, const std::filesystem::path& out,
                         const std::filesystem::path& masks, const PruneOptions& options);
 

@@ -16,8 +16,7 @@ std::string prune_page(const PruneReport& pruned, const std::string& command) {
   auto json = nlohmann::ordered_json::parse(prune_json(pruned));
   json["version"] = report::program_version();
   json["command"] = command;
-  return report::html_page(prune_html(),
-                           json.dump(-1, ' ', false, decltype(json)::error_handler_t::replace));
+  return report::html_page(prune_html(), json.dump(-1, ' ', false, decltype(json)::error_handler_t::replace));
 }
 
 }  // namespace sptc::prune

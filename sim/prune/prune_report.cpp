@@ -20,26 +20,22 @@ std::string shown_name(const LayerReport& layer) {
 }
 
 std::string extents(const LayerReport& layer) {
-  const std::string rows =
-      layer.taps > 1 ? fmt::format("{}x{}", layer.rows, layer.taps) : std::to_string(layer.rows);
+  const std::string rows = layer.taps > 1 ? fmt::format("{}x{}", layer.rows, layer.taps) : std::to_string(layer.rows);
   return fmt::format("{} x {}", rows, layer.k);
 }
 
 std::string row_of(const LayerReport& layer, std::size_t width) {
-  const std::string begin =
-      fmt::format("{:<{}}  {:>7} {:>16}", shown_name(layer), width, layer.dtype, extents(layer));
+  const std::string begin = fmt::format("{:<{}}  {:>7} {:>16}", shown_name(layer), width, layer.dtype, extents(layer));
   if (!layer.skipped.empty()) {
     return begin + "  left as it is: " + layer.skipped + "\n";
   }
-  std::string text =
-      begin + fmt::format(" {:>8.4f} {:>9.4f}", layer.kept.energy, layer.kept.magnitude);
-  text += layer.output_error ? fmt::format(" {:>8.4f}", *layer.output_error)
-                             : fmt::format(" {:>8}", "-");
+  std::string text = begin + fmt::format(" {:>8.4f} {:>9.4f}", layer.kept.energy, layer.kept.magnitude);
+  text += layer.output_error ? fmt::format(" {:>8.4f}", *layer.output_error) : fmt::format(" {:>8}", "-");
   if (layer.permutation) {
     const PermutationReport& permutation = *layer.permutation;
-    text += fmt::format("  {} magnitude {:.4f} -> {:.4f}",
-                        permutation.applied ? "permuted:" : "a permutation would give",
-                        permutation.magnitude_before, permutation.magnitude_after);
+    text +=
+        fmt::format("  {} magnitude {:.4f} -> {:.4f}", permutation.applied ? "permuted:" : "a permutation would give",
+                    permutation.magnitude_before, permutation.magnitude_after);
   }
   return text + (layer.was_sparse ? "  had the pattern already\n" : "\n");
 }
@@ -79,17 +75,16 @@ std::string prune_text(const PruneReport& report) {
   for (const LayerReport& layer : report.layers) {
     width = std::max(width, shown_name(layer).size());
   }
-  std::string text = fmt::format("{}: {} by {}\n\n", report.model, report.pattern.name(),
-                                 sparsity::name(report.criterion));
-  text += fmt::format("{:<{}}  {:>7} {:>16} {:>8} {:>9} {:>8}\n", "layer", width, "type",
-                      "rows x k", "energy", "magnitude", "error");
+  std::string text =
+      fmt::format("{}: {} by {}\n\n", report.model, report.pattern.name(), sparsity::name(report.criterion));
+  text += fmt::format("{:<{}}  {:>7} {:>16} {:>8} {:>9} {:>8}\n", "layer", width, "type", "rows x k", "energy",
+                      "magnitude", "error");
   for (const LayerReport& layer : report.layers) {
     text += row_of(layer, width);
   }
   text += fmt::format("\n{} layers of {} weights pruned, {} left as they are, {} other tensors\n",
                       report.pruned_layers(), report.pruned_weights(),
-                      static_cast<std::int64_t>(report.layers.size()) - report.pruned_layers(),
-                      report.other_tensors);
+                      static_cast<std::int64_t>(report.layers.size()) - report.pruned_layers(), report.other_tensors);
   text +=
       "energy, magnitude: share of the sum of squares and of magnitudes that stays; error: "
       "||WX - W'X|| / ||WX||\n";

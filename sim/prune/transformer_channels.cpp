@@ -50,16 +50,8 @@ constexpr Rule kRules[] = {
     {{"fc1", ""}, "fc2"},
     {{"intermediate.dense", ""}, "output.dense"},
     {{"self_attn.v_proj", ""}, "self_attn.o_proj", Rows::kHeads, "self_attn.", "self_attn.q_proj"},
-    {{"self_attn.v_proj", ""},
-     "self_attn.out_proj",
-     Rows::kHeads,
-     "self_attn.",
-     "self_attn.q_proj"},
-    {{"attention.self.value", ""},
-     "attention.output.dense",
-     Rows::kHeads,
-     "attention.self.",
-     "attention.self.query"},
+    {{"self_attn.v_proj", ""}, "self_attn.out_proj", Rows::kHeads, "self_attn.", "self_attn.q_proj"},
+    {{"attention.self.value", ""}, "attention.output.dense", Rows::kHeads, "attention.self.", "attention.self.query"},
     {{"attention.attention.value", ""},
      "attention.output.dense",
      Rows::kHeads,
@@ -75,8 +67,7 @@ constexpr std::string_view kInAttention[] = {
     // of queries and keys alone
     "q_norm", "k_norm", "q_layernorm", "k_layernorm", "sinks", "rotary_emb", "distance_embedding",
     // latent attention
-    "q_a_proj", "q_a_layernorm", "q_b_proj", "kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj",
-    "indexer"};
+    "q_a_proj", "q_a_layernorm", "q_b_proj", "kv_a_proj_with_mqa", "kv_a_layernorm", "kv_b_proj", "indexer"};
 
 /// The same of a feed-forward block, and of a whole layer.
 constexpr std::string_view kInLayer[] = {
@@ -84,13 +75,12 @@ constexpr std::string_view kInLayer[] = {
     // routers and experts
     "gate", "router", "experts", "shared_expert", "shared_experts", "shared_expert_gate",
     // whole layers
-    "self_attn", "encoder_attn", "attention", "crossattention", "intermediate", "output",
-    "self_attn_layer_norm", "encoder_attn_layer_norm", "final_layer_norm", "layernorm_before",
-    "layernorm_after", "layer_norm1", "layer_norm2", "input_layernorm", "post_attention_layernorm"};
+    "self_attn", "encoder_attn", "attention", "crossattention", "intermediate", "output", "self_attn_layer_norm",
+    "encoder_attn_layer_norm", "final_layer_norm", "layernorm_before", "layernorm_after", "layer_norm1", "layer_norm2",
+    "input_layernorm", "post_attention_layernorm"};
 
-/// Of a module: one number for each row.
-constexpr std::string_view kOfRows[] = {"bias", "scale", "weight_scale", "weight_scale_inv",
-                                        "weight_zero_point"};
+/// Tensors of a module with one number for each row.
+constexpr std::string_view kOfRows[] = {"bias", "scale", "weight_scale", "weight_scale_inv", "weight_zero_point"};
 
 /// Parts of a name that say that the heads are not those of config.json's text.
 constexpr std::string_view kOtherTowers[] = {"vision", "visual", "audio", "image", "speech"};
@@ -103,17 +93,15 @@ bool has(const Names& names, std::string_view name) {
 /// Whether `text` has any of `parts`.
 template <typename Names>
 bool names_any(std::string_view text, const Names& parts) {
-  return std::any_of(std::begin(parts), std::end(parts), [&](std::string_view part) {
-    return text.find(part) != std::string_view::npos;
-  });
+  return std::any_of(std::begin(parts), std::end(parts),
+                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 /// Whether a part of the name between dots is a number.
 bool is_in_numbered_layer(std::string_view stem) {
   while (!stem.empty()) {
     const std::string_view part = stem.substr(0, stem.find('.'));
-    if (!part.empty() && std::all_of(part.begin(), part.end(),
-                                     [](unsigned char c) { return std::isdigit(c) != 0; })) {
+    if (!part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
       return true;
     }
     stem.remove_prefix(std::min(part.size() + 1, stem.size()));
@@ -150,10 +138,9 @@ Split whole(std::int64_t k, bool both_halves) {
   return split;
 }
 
-/// `count` heads of values of `size` channels, of which the last rows of each `step` have one,
-/// after `before` rows of others; `sharing` heads of queries read each.
-Split heads(std::int64_t count, std::int64_t size, std::int64_t before, std::int64_t step,
-            std::int64_t sharing) {
+/// `count` heads of values of `size` channels, of which the last rows of each `step` have one, after `before` rows of
+/// others; `sharing` heads of queries read each.
+Split heads(std::int64_t count, std::int64_t size, std::int64_t before, std::int64_t step, std::int64_t sharing) {
   const std::int64_t first = before + step - size;
   Split split{count, size, before + count * step, count * sharing * size, {}, {}};
   for (std::int64_t head = 0; head < count; ++head) {
@@ -180,9 +167,8 @@ class Channels {
       }
     }
     for (const auto& [reason, row] : left_) {
-      result_.notes.push_back(
-          fmt::format("channels of '{}'{} stay in their order: {}", row.first,
-                      row.second > 1 ? fmt::format(" and {} more", row.second - 1) : "", reason));
+      result_.notes.push_back(fmt::format("channels of '{}'{} stay in their order: {}", row.first,
+                                          row.second > 1 ? fmt::format(" and {} more", row.second - 1) : "", reason));
     }
     return std::move(result_);
   }
@@ -200,8 +186,7 @@ class Channels {
   /// Calls visit(what follows `prefix`, tensor) for each name that begins with it.
   template <typename Visit>
   void for_each_below(const std::string& prefix, Visit visit) const {
-    for (auto at = by_name_.lower_bound(prefix);
-         at != by_name_.end() && at->first.starts_with(prefix); ++at) {
+    for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) {
       visit(std::string_view(at->first).substr(prefix.size()), at->second);
     }
   }
@@ -219,8 +204,7 @@ class Channels {
     obstacle_.clear();
     std::optional<ChannelParts> group;
     if (entry(consumer).shape.size() == 3 && layer == name) {
-      group =
-          rule.rows == Rows::kBothHalves ? of_stacked_experts(stem, consumer, rule) : std::nullopt;
+      group = rule.rows == Rows::kBothHalves ? of_stacked_experts(stem, consumer, rule) : std::nullopt;
     } else if (entry(consumer).shape.size() == 2 && layer != name) {
       group = of_modules(stem, consumer, rule);
     }
@@ -235,8 +219,7 @@ class Channels {
   void refuse(const std::string& reason) { obstacle_ = obstacle_.empty() ? reason : obstacle_; }
 
   /// Nothing where a producer is missing: the rule is not meant.
-  std::optional<ChannelParts> of_modules(const std::string& stem, std::size_t consumer,
-                                         const Rule& rule) {
+  std::optional<ChannelParts> of_modules(const std::string& stem, std::size_t consumer, const Rule& rule) {
     constexpr std::string_view kOfExperts[] = {"expert", "feed_forward", "ffn", "mlp"};
     if (rule.consumer == "w2" && !names_any(stem, kOfExperts)) {
       return std::nullopt;
@@ -257,8 +240,7 @@ class Channels {
     }
     ChannelParts group{place(split->parts), place(split->channels), {}, {}};
     for (const std::size_t producer : producers) {
-      if (entry(producer).shape[0] != split->rows ||
-          entry(producer).shape != entry(producers[0]).shape) {
+      if (entry(producer).shape[0] != split->rows || entry(producer).shape != entry(producers[0]).shape) {
         refuse("the extents of its projections do not go together");
         return std::nullopt;
       }
@@ -278,9 +260,8 @@ class Channels {
     }
     const HuggingFaceConfig& c = config_;
     const bool latent = rule.rows == Rows::kLatentHeads;
-    const bool said =
-        latent ? c.heads > 0 && c.nope_dim > 0 && c.value_dim > 0
-               : c.heads > 0 && c.kv_heads > 0 && c.head_dim > 0 && c.heads % c.kv_heads == 0;
+    const bool said = latent ? c.heads > 0 && c.nope_dim > 0 && c.value_dim > 0
+                             : c.heads > 0 && c.kv_heads > 0 && c.head_dim > 0 && c.heads % c.kv_heads == 0;
     if (!said || names_any(stem, kOtherTowers)) {
       refuse("config.json beside the model does not say how many heads it has");
       return std::nullopt;
@@ -298,14 +279,12 @@ class Channels {
     }
     if (!rule.queries.empty()) {
       const auto queries = find(stem + std::string(rule.queries) + ".weight");
-      if (!queries || entry(*queries).shape.empty() ||
-          entry(*queries).shape[0] != c.heads * c.head_dim) {
+      if (!queries || entry(*queries).shape.empty() || entry(*queries).shape[0] != c.heads * c.head_dim) {
         refuse("its queries are not the heads that config.json says");
         return std::nullopt;
       }
     }
-    const std::int64_t before =
-        rule.rows == Rows::kJoinedHeads ? (c.heads + c.kv_heads) * c.head_dim : 0;
+    const std::int64_t before = rule.rows == Rows::kJoinedHeads ? (c.heads + c.kv_heads) * c.head_dim : 0;
     return heads(c.kv_heads, c.head_dim, before, c.head_dim, c.heads / c.kv_heads);
   }
 
@@ -319,8 +298,7 @@ class Channels {
         return;
       }
       if (!has(kOfRows, part) || !is_of_rows(shape, rows)) {
-        refuse(fmt::format("'{}' beside a weight may hold something of each channel",
-                           io::printable(part)));
+        refuse(fmt::format("'{}' beside a weight may hold something of each channel", io::printable(part)));
       } else if (group != nullptr) {
         group->producers.push_back({tensor, 0, runs});
       }
@@ -335,23 +313,20 @@ class Channels {
   }
 
   /// Refuses a module beside those of `rule` that is not known and has one of `extents`.
-  void require_known(const std::string& stem, const Rule& rule,
-                     const std::array<std::int64_t, 2>& extents) {
+  void require_known(const std::string& stem, const Rule& rule, const std::array<std::int64_t, 2>& extents) {
     for_each_below(stem + std::string(rule.scope), [&](std::string_view part, std::size_t tensor) {
       const std::string_view module = part.substr(0, part.find('.'));
       const bool is_known = rule.scope.empty() ? has(kInLayer, module) : has(kInAttention, module);
       const Shape& shape = entry(tensor).shape;
       if (!is_known && !is_one_element(shape) &&
-          std::find_first_of(shape.begin(), shape.end(), extents.begin(), extents.end()) !=
-              shape.end()) {
+          std::find_first_of(shape.begin(), shape.end(), extents.begin(), extents.end()) != shape.end()) {
         refuse(fmt::format("'{}' beside it may see them, too", io::printable(module)));
       }
     });
   }
 
   /// Gate and up of all experts in one tensor, and down in another.
-  std::optional<ChannelParts> of_stacked_experts(const std::string& stem, std::size_t consumer,
-                                                 const Rule& rule) {
+  std::optional<ChannelParts> of_stacked_experts(const std::string& stem, std::size_t consumer, const Rule& rule) {
     const auto producer = find(stem + std::string(rule.producers[0]));
     if (!producer || entry(*producer).shape.size() != 3) {
       return std::nullopt;
@@ -393,8 +368,7 @@ class Channels {
   }
 
   /// The biases [experts, rows] of the producer; all else beside the two weights is refused.
-  void add_biases(const std::string& stem, std::size_t producer, std::size_t consumer,
-                  ChannelParts& group) {
+  void add_biases(const std::string& stem, std::size_t producer, std::size_t consumer, ChannelParts& group) {
     const ChannelAxis& rows = group.producers.front();
     const Shape of_rows{entry(producer).shape[0], entry(producer).shape[rows.axis]};
     std::optional<ChannelAxis> bias;
@@ -403,8 +377,7 @@ class Channels {
         bias = ChannelAxis{tensor, 1, rows.runs, true};
         require_type(tensor);
       } else if (tensor != producer && tensor != consumer && part != "down_proj_bias") {
-        refuse(fmt::format("'{}' beside a weight may hold something of each channel",
-                           io::printable(part)));
+        refuse(fmt::format("'{}' beside a weight may hold something of each channel", io::printable(part)));
       }
     });
     if (bias) {

@@ -19,11 +19,9 @@ namespace {
 using config::Architecture;
 using config::Parameter;
 
-/// A whole number as an integer: 108, not 108.0.
 nb::object number(double value) {
   const auto whole = static_cast<std::int64_t>(value);
-  return static_cast<double>(whole) == value ? nb::object(nb::int_(whole))
-                                             : nb::object(nb::float_(value));
+  return static_cast<double>(whole) == value ? nb::object(nb::int_(whole)) : nb::object(nb::float_(value));
 }
 
 nb::list parameters(const Architecture& architecture) {
@@ -46,22 +44,19 @@ void bind_architectures(nb::module_& module) {
   module.def("set_shipped_config_directory",
              [](const std::string& directory) { config::set_shipped_config_directory(directory); });
   module.def("architecture_names", config::architecture_names);
-  module.def("architecture_path",
-             [](const std::string& name) { return config::architecture_path(name).string(); });
+  module.def("architecture_path", [](const std::string& name) { return config::architecture_path(name).string(); });
   nb::class_<Architecture>(module, "Architecture")
       .def_prop_ro("name", [](const Architecture& a) { return a.gpu.name; })
       .def_prop_ro("numerics", [](const Architecture& a) { return a.gpu.numerics; })
       .def_ro("bases", &Architecture::bases)
       .def("parameters", parameters);
   nb::class_<LoadedArchitecture, Architecture>(module, "LoadedArchitecture")
-      // The pointer of a number by the words that `--set` and sweeps take.
+      // Finds the pointer of a number by the words that `--set` and sweeps take.
       .def("parameter_pointer", [](const LoadedArchitecture& a, const std::string& path) {
-        return config::parameter_pointer(nlohmann::json::parse(a.text.document), path,
-                                         {"with_", ""});
+        return config::parameter_pointer(nlohmann::json::parse(a.text.document), path, {"with_", ""});
       });
-  module.def("load_architecture", [](const std::string& name) {
-    return LoadedArchitecture(config::load_architecture_text(name));
-  });
+  module.def("load_architecture",
+             [](const std::string& name) { return LoadedArchitecture(config::load_architecture_text(name)); });
   module.def("to_architecture", [](const std::string& document, const std::string& file) {
     return LoadedArchitecture(config::complete_architecture_text(document, file));
   });

@@ -40,13 +40,12 @@ base::Matrix<T> gathered(const T* data, const Layout& from, int threads) {
   base::Matrix<T> to(from.rows, from.cols);
   const std::size_t stripes = (from.rows + kTile<T> - 1) / kTile<T>;
   batched::for_row_ranges(stripes, threads, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t top = begin * kTile<T>; top < std::min(end * kTile<T>, from.rows);
-         top += kTile<T>) {
+    for (std::size_t top = begin * kTile<T>; top < std::min(end * kTile<T>, from.rows); top += kTile<T>) {
       for (std::size_t left = 0; left < from.cols; left += kTile<T>) {
         for (std::size_t j = left; j < std::min(left + kTile<T>, from.cols); ++j) {
           for (std::size_t i = top; i < std::min(top + kTile<T>, from.rows); ++i) {
-            to(i, j) = data[static_cast<std::int64_t>(i) * from.row_stride +
-                            static_cast<std::int64_t>(j) * from.col_stride];
+            to(i, j) =
+                data[static_cast<std::int64_t>(i) * from.row_stride + static_cast<std::int64_t>(j) * from.col_stride];
           }
         }
       }
@@ -68,8 +67,7 @@ base::Matrix<To> copied(const From* data, const Layout& from) {
   }
   base::Matrix<To> to(from.rows, from.cols);
   for (std::size_t i = 0; i < from.rows; ++i) {
-    std::copy_n(data + static_cast<std::int64_t>(i) * from.row_stride, from.cols,
-                to.row(i).begin());
+    std::copy_n(data + static_cast<std::int64_t>(i) * from.row_stride, from.cols, to.row(i).begin());
   }
   return to;
 }
@@ -110,8 +108,7 @@ OperandArray operand_of(const Bits& array, const Layout& layout, int threads) {
     using Element = std::remove_cvref_t<decltype(*data)>;
     if constexpr (numerics::StorageElement<Element>) {
       if (layout.col_stride == 1 && layout.row_stride >= 0) {
-        operand.view = {data, layout.rows, layout.cols,
-                        static_cast<std::size_t>(layout.row_stride)};
+        operand.view = {data, layout.rows, layout.cols, static_cast<std::size_t>(layout.row_stride)};
       } else {
         operand.view = operand.copy.emplace<base::Matrix<Element>>(gathered(data, layout, threads));
       }
@@ -131,8 +128,7 @@ void write_elements(std::span<const From> words, const Output& output) {
   with_elements(output, [&](const auto* data) {
     using To = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
     To* const target = static_cast<To*>(output.data());
-    std::transform(words.begin(), words.end(), target,
-                   [](From word) { return static_cast<To>(word); });
+    std::transform(words.begin(), words.end(), target, [](From word) { return static_cast<To>(word); });
   });
 }
 
@@ -166,9 +162,7 @@ check::vectors::BitArray bit_array_of(const Bits& array) {
   check::vectors::BitArray result =
       check::vectors::make_bit_array(std::move(shape), static_cast<int>(array.itemsize()));
   if (!result.bits.empty()) {
-    with_elements(array, [&](const auto* data) {
-      std::copy(data, data + result.bits.size(), result.bits.begin());
-    });
+    with_elements(array, [&](const auto* data) { std::copy(data, data + result.bits.size(), result.bits.begin()); });
   }
   return result;
 }

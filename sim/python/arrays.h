@@ -35,16 +35,13 @@ base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::str
 /// a copy where that has gaps between the elements of a row.
 struct OperandArray {
   numerics::OperandView view;
-  std::variant<std::monostate, base::Matrix<std::uint8_t>, base::Matrix<std::uint16_t>,
-               base::Matrix<numerics::Word>>
+  std::variant<std::monostate, base::Matrix<std::uint8_t>, base::Matrix<std::uint16_t>, base::Matrix<numerics::Word>>
       copy;
 };
 /// `array` [rows, columns]. Errors: as for words_of(). `threads` share the copying.
 OperandArray rows_of(const Bits& array, std::string_view what, int threads);
-/// Its transpose.
 OperandArray columns_of(const Bits& array, std::string_view what, int threads);
 
-/// Any row-major array.
 check::vectors::BitArray bit_array_of(const Bits& array);
 
 /// The low bytes of `words`, in row-major order, into an array of as many elements.

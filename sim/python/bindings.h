@@ -23,10 +23,11 @@ struct LoadedArchitecture : config::Architecture {
 /// Options by their names, as the command line has their values; what is left out is the default.
 using OptionTexts = std::map<std::string, std::string>;
 
-/// Those of a simulation. Throws InputError.
+/// The options of a simulation. Throws InputError.
 run::SimulationOptions simulation_options(const OptionTexts& given);
 
-/// Those of pruning: criterion, layout, pattern, dtype, activations, layers, ... Throws InputError.
+/// The options of pruning: criterion, layout, pattern, dtype, activations, layers, ... Throws
+/// InputError.
 prune::PruneOptions pruning_options(OptionTexts words);
 
 // Each adds its part to the module sptcsim._core.

@@ -30,9 +30,8 @@ std::string in_worker(const std::function<std::string(const run::ProgressCallbac
   const run::ProgressCallback progress = progress_of(callback);
   const run::Waiting waiting{run::received_progress(progress), raise_signals, {}};
   const nb::gil_scoped_release unlocked;
-  run::WorkerPool pool(1, [&](std::string_view, const run::WorkerPool::Send& send) {
-    return work(run::sent_progress(send));
-  });
+  run::WorkerPool pool(
+      1, [&](std::string_view, const run::WorkerPool::Send& send) { return work(run::sent_progress(send)); });
   return run::answer_of(*run::request_of_one(pool, "", waiting));
 }
 

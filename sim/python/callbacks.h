@@ -9,8 +9,8 @@
 
 namespace sptc::python {
 
-/// Ctrl-C, seen between two launches of a closed form and ten times a second elsewhere. Takes the
-/// lock of the interpreter.
+/// Raises what Ctrl-C means, seen between two launches of a closed form and ten times a second
+/// elsewhere. Takes the lock of the interpreter.
 void raise_signals();
 
 /// Calls `progress`, which must outlive it, with the lock of the interpreter; nothing where it is

@@ -20,7 +20,6 @@
 #include "sim/run/microbench/microbench.h"
 #include "sim/run/option_values.h"
 #include "sim/run/run_options.h"
-#include "sim/workload/importer/account.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/recording.h"
 
@@ -53,38 +52,33 @@ run::SimulationOptions options_of(const OptionTexts& given) {
   return options;
 }
 
-std::string show(const std::string& instruction, const std::string& arch, int row, int col,
-                 int selector, const std::string& data, std::uint64_t seed) {
+std::string show(const std::string& instruction, const std::string& arch, int row, int col, int selector,
+                 const std::string& data, std::uint64_t seed) {
   return in_worker([&] {
-    return report::show::element_json(
-        report::show::show_instruction(instruction, arch,
-                                       [&](const mma::MmaInstruction& which) {
-                                         return report::show::generated_operands(which, data, seed);
-                                       },
-                                       {row, col, selector}));
+    return report::show::element_json(report::show::show_instruction(
+        instruction, arch,
+        [&](const mma::MmaInstruction& which) { return report::show::generated_operands(which, data, seed); },
+        {row, col, selector}));
   });
 }
 
-std::string compare(const std::string& file, const std::vector<config::Architecture>& boards,
-                    const NamedLists& dims, const TextLists& ways, const OptionTexts& given,
-                    int jobs, const nb::object& progress) {
+std::string compare(const std::string& file, const std::vector<config::Architecture>& boards, const NamedLists& dims,
+                    const TextLists& ways, const OptionTexts& given, int jobs, const nb::object& progress) {
   run::SimulationOptions options = options_of(given);
   const workload::DimLists lists(dims.begin(), dims.end());
   std::optional<compare::TriedWays> tried;
   if (!ways.empty()) {
-    tried = compare::parse_ways(ways.at("types"), ways.at("sparsity"), ways.at("tp"), options);
+    tried = compare::parse_ways({ways.at("types"), ways.at("sparsity"), ways.at("tp"), ways.at("ep")}, options);
   }
   return in_worker(
       [&](const run::ProgressCallback& report) {
         const auto workloads = compare::compared_workloads(file, lists);
         const auto show = [&](std::size_t begun, std::size_t total) {
           const std::size_t of_board = total / workloads.size() / boards.size();
-          report(begun, total,
-                 begun < total ? boards[begun / of_board % boards.size()].gpu.name : std::string());
+          report(begun, total, begun < total ? boards[begun / of_board % boards.size()].gpu.name : std::string());
         };
-        return compare::comparison_json(
-            tried ? compare::compare_types(workloads, boards, options, *tried, jobs, show)
-                  : compare::compare(workloads, boards, options, jobs, show));
+        return compare::comparison_json(tried ? compare::compare_types(workloads, boards, options, *tried, jobs, show)
+                                              : compare::compare(workloads, boards, options, jobs, show));
       },
       progress);
 }
@@ -94,16 +88,14 @@ std::string compare_saved(const std::vector<std::string>& files) {
   return compare::comparison_json(compare::compare_saved({files.begin(), files.end()}));
 }
 
-std::string validate(const std::string& file, const std::string& arch, const std::string& dtype,
-                     bool sparse, const std::string& data, const OptionTexts& given, int jobs,
-                     const nb::object& progress) {
+std::string validate(const std::string& file, const std::string& arch, const std::string& dtype, bool sparse,
+                     const std::string& data, const OptionTexts& given, int jobs, const nb::object& progress) {
   check::times::ValidationJob job;
   job.file = file;
   job.arch = arch;
   job.options = options_of(given);
   job.fidelity_given = given.contains("fidelity");
-  job.defaults =
-      check::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
+  job.defaults = check::times::parse_defaults(dtype, sparse ? "sparse" : "dense", data, job.options);
   job.jobs = jobs;
   return in_worker(
       [&](const run::ProgressCallback& report) {
@@ -114,8 +106,7 @@ std::string validate(const std::string& file, const std::string& arch, const std
 }
 
 /// `words`, `numbers`: by the names of plan_model() in Python; what is left out is the default.
-prune::plan::PlanOptions plan_options(OptionTexts words,
-                                      const std::map<std::string, double>& numbers,
+prune::plan::PlanOptions plan_options(OptionTexts words, const std::map<std::string, double>& numbers,
                                       const OptionTexts& given) {
   const auto number = [&](const char* name) {
     const auto found = numbers.find(name);
@@ -134,10 +125,9 @@ prune::plan::PlanOptions plan_options(OptionTexts words,
   return options;
 }
 
-std::string plan_model(const std::string& model, const LoadedArchitecture& architecture,
-                       const OptionTexts& words, const std::map<std::string, double>& numbers,
-                       const workload::NamedDims& dims, const NamedLists& inputs, int jobs,
-                       const OptionTexts& given, const nb::object& progress) {
+std::string plan_model(const std::string& model, const LoadedArchitecture& architecture, const OptionTexts& words,
+                       const std::map<std::string, double>& numbers, const workload::NamedDims& dims,
+                       const NamedLists& inputs, int jobs, const OptionTexts& given, const nb::object& progress) {
   prune::plan::PlanOptions options = plan_options(words, numbers, given);
   options.import.dims = dims;
   options.import.inputs = inputs;
@@ -145,8 +135,7 @@ std::string plan_model(const std::string& model, const LoadedArchitecture& archi
   return in_worker(
       [&](const run::ProgressCallback& report) {
         options.progress = [&](std::size_t done, std::size_t total) { report(done, total, ""); };
-        const prune::plan::PlanResult result =
-            prune::plan::plan_model(model, architecture, options);
+        const prune::plan::PlanResult result = prune::plan::plan_model(model, architecture, options);
         if (const auto out = words.find("out"); out != words.end()) {
           io::write_file(out->second, prune::plan::plan_list(result));
         }
@@ -156,10 +145,8 @@ std::string plan_model(const std::string& model, const LoadedArchitecture& archi
 }
 
 /// The workload's JSON, and what was taken of it.
-std::pair<std::string, std::string> load_workload(const std::string& file,
-                                                  const workload::NamedDims& dims,
-                                                  const NamedLists& inputs,
-                                                  const std::string& convention, bool tf32,
+std::pair<std::string, std::string> load_workload(const std::string& file, const workload::NamedDims& dims,
+                                                  const NamedLists& inputs, const std::string& convention, bool tf32,
                                                   bool strict) {
   const nb::gil_scoped_release unlocked;
   workload::ImportOptions options;
@@ -176,8 +163,7 @@ std::pair<std::string, std::string> load_workload(const std::string& file,
 
 std::string verify(const std::string& directory, const std::string& profile) {
   const nb::gil_scoped_release unlocked;
-  return check::vectors::verify_json(
-      check::vectors::verify(directory, mma::parse_profile(profile)));
+  return check::vectors::verify_json(check::vectors::verify(directory, mma::parse_profile(profile)));
 }
 
 std::string microbench(const config::Architecture& architecture, const std::string& instruction,
@@ -185,35 +171,31 @@ std::string microbench(const config::Architecture& architecture, const std::stri
   return in_worker([&] {
     return run::microbench::rows_json(
         architecture.gpu,
-        run::microbench::run_cases(
-            architecture.gpu,
-            run::microbench::asked_cases(architecture.gpu, instruction, warps, ilp)),
+        run::microbench::run_cases(architecture.gpu,
+                                   run::microbench::asked_cases(architecture.gpu, instruction, warps, ilp)),
         report::program_version());
   });
 }
 
-std::string crosscheck_capture(const std::string& directory, const std::string& arch,
-                               const std::string& fidelity, const std::string& profile,
-                               int threads) {
+std::string crosscheck_capture(const std::string& directory, const std::string& arch, const std::string& fidelity,
+                               const std::string& profile, int threads) {
   const check::capture::CaptureOptions options{arch, run::parse_word<run::Fidelity>(fidelity),
                                                mma::parse_profile(profile), threads};
-  return in_worker([&] {
-    return check::capture::capture_json(check::capture::crosscheck_capture(directory, options));
-  });
+  return in_worker(
+      [&] { return check::capture::capture_json(check::capture::crosscheck_capture(directory, options)); });
 }
 
-std::string legal(const std::string& model, std::int64_t m, std::int64_t n, std::int64_t k,
-                  const std::string& arch, const std::string& dtype) {
+std::string legal(const std::string& model, std::int64_t m, std::int64_t n, std::int64_t k, const std::string& arch,
+                  const std::string& dtype) {
   const nb::gil_scoped_release unlocked;
   std::optional<numerics::DataType> type;
   if (!dtype.empty()) {
     type = prune::parse_executed_type(dtype);
   }
   const numerics::DataType of_shape = type.value_or(numerics::DataType::kF16);
-  return prune::legality_json(model.empty()
-                                  ? std::vector<prune::ProductShape>{{"", m, n, k, of_shape}}
-                                  : prune::shapes_of_model(model, type),
-                              config::target_of(arch));
+  return prune::legality_json(
+      model.empty() ? std::vector<prune::ProductShape>{{"", m, n, k, of_shape}} : prune::shapes_of_model(model, type),
+      config::target_of(arch));
 }
 
 std::string energy(const std::string& name) {
@@ -230,13 +212,12 @@ void bind_commands(nb::module_& module) {
   module.attr("MOST_WARPS") = run::microbench::kMaxWarps;
   module.attr("MOST_ILP") = run::microbench::kMaxIlp;
   module.def("show", show);
-  module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none());
+  module.def("compare", compare, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("compare_saved", compare_saved);
-  module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+  module.def("validate", validate, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("plan_model", plan_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg(), nb::arg().none());
-  module.def("plan_model", plan_model, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("load_workload", load_workload);
   module.def("verify", verify);
   module.def("microbench", microbench, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none());

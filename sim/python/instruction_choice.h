@@ -19,16 +19,15 @@ struct InstructionChoice {
   auto operator<=>(const InstructionChoice&) const = default;
 };
 
-/// What `choice` means.
 struct ChosenInstruction {
   mma::MmaInstruction instruction;
   mma::StepRules rules;
 };
 
-/// Looked up once for each choice. Call it with the interpreter's lock held. Throws InputError.
+/// The instruction that `choice` means, looked up once for each choice. Call it with the
+/// interpreter's lock held. Throws InputError.
 const ChosenInstruction& chosen_instruction(const InstructionChoice& choice);
 
-/// The type called `name`. Throws InputError with the nearest name.
 numerics::DataType data_type(const std::string& name);
 
 }  // namespace sptc::python

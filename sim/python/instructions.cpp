@@ -29,10 +29,9 @@ const ChosenInstruction& chosen_instruction(const InstructionChoice& choice) {
   const mma::Target& target = config::target_of(choice.arch);
   ChosenInstruction chosen;
   chosen.instruction = mma::parse_instruction(choice.instruction);
-  chosen.rules =
-      mma::with_profile(mma::instruction_rules(target, chosen.instruction,
-                                               check::vectors::parse_grouping(choice.grouping)),
-                        mma::parse_profile(choice.profile));
+  chosen.rules = mma::with_profile(
+      mma::instruction_rules(target, chosen.instruction, check::vectors::parse_grouping(choice.grouping)),
+      mma::parse_profile(choice.profile));
   return known.emplace(choice, chosen).first->second;
 }
 
@@ -46,16 +45,14 @@ numerics::DataType data_type(const std::string& name) {
 }
 
 void bind_instructions(nb::module_& module) {
-  module.def("instruction", [](const std::string& name) {
-    return check::vectors::instruction_json(mma::parse_instruction(name));
-  });
+  module.def("instruction",
+             [](const std::string& name) { return check::vectors::instruction_json(mma::parse_instruction(name)); });
   module.def("instructions", [](const std::string& arch) {
     return check::vectors::instruction_list_json(std::span(&config::target_of(arch), 1));
   });
-  module.def("step_rules", [](const std::string& arch, const std::string& instruction,
-                              const std::string& grouping, const std::string& profile) {
-    return check::vectors::rules_json(
-        chosen_instruction({arch, instruction, grouping, profile}).rules);
+  module.def("step_rules", [](const std::string& arch, const std::string& instruction, const std::string& grouping,
+                              const std::string& profile) {
+    return check::vectors::rules_json(chosen_instruction({arch, instruction, grouping, profile}).rules);
   });
 }
 

@@ -47,8 +47,8 @@ std::vector<std::size_t> permutation_search(const Bits& weights, std::uint64_t s
 
 /// Weights [rows, k] of float32 by a criterion, for inputs [samples, k] that magnitudes do without,
 /// into `pruned`, and into the bytes of `mask` which of them stay.
-void prune_weights(const Bits& dense, const Bits& calibration, const std::string& criterion,
-                   const std::string& pattern, const Output& pruned, const Output& mask) {
+void prune_weights(const Bits& dense, const Bits& calibration, const std::string& criterion, const std::string& pattern,
+                   const Output& pruned, const Output& mask) {
   const nb::gil_scoped_release unlocked;
   const sparsity::Criterion by = sparsity::parse_criterion(criterion);
   const sparsity::WeightPattern kept = sparsity::parse_weight_pattern(pattern);
@@ -57,9 +57,8 @@ void prune_weights(const Bits& dense, const Bits& calibration, const std::string
   if (by == sparsity::Criterion::kSparseGpt) {
     result = sparsity::prune_by_sparse_gpt(result.weights, inputs, kept);
   } else {
-    result.mask = sparsity::select(by == sparsity::Criterion::kWanda
-                                       ? sparsity::wanda_scores(result.weights, inputs)
-                                       : sparsity::magnitudes(result.weights),
+    result.mask = sparsity::select(by == sparsity::Criterion::kWanda ? sparsity::wanda_scores(result.weights, inputs)
+                                                                     : sparsity::magnitudes(result.weights),
                                    kept);
   }
   std::vector<numerics::Word> words(result.mask.size()), stays(result.mask.size());
@@ -71,7 +70,6 @@ void prune_weights(const Bits& dense, const Bits& calibration, const std::string
   write_words(std::span<const numerics::Word>(stays), mask);
 }
 
-/// M of "N:M".
 int group_of(const std::string& pattern) {
   return sparsity::parse_weight_pattern(pattern).pattern.group;
 }
@@ -102,24 +100,22 @@ prune::PruneOptions pruning_options(OptionTexts words) {
 }
 
 void bind_model_pruning(nb::module_& module) {
-  module.def("prune_model", [](const std::string& model, OptionTexts words,
-                               const std::vector<std::string>& permute, std::uint64_t seed) {
+  module.def("prune_model", [](const std::string& model, OptionTexts words, const std::vector<std::string>& permute,
+                               std::uint64_t seed) {
     const nb::gil_scoped_release unlocked;
     prune::PruneOptions options = pruning_options(words);
     options.permute = permute;
     options.seed = seed;
     return prune::prune_json(prune::prune_model(model, words["out"], words["masks"], options));
   });
-  module.def("convert_model", [](const std::string& model, const std::string& out,
-                                 const OptionTexts& words) {
+  module.def("convert_model", [](const std::string& model, const std::string& out, const OptionTexts& words) {
     const nb::gil_scoped_release unlocked;
     return prune::conversion_json(prune::convert_model(model, out, pruning_options(words)));
   });
   module.def("permutation_search", permutation_search);
   module.def("prune_weights", prune_weights);
   module.def("group_of", group_of);
-  module.def("dense_role",
-             [](const std::string& name) { return std::string(workload::dense_role(name)); });
+  module.def("dense_role", [](const std::string& name) { return std::string(workload::dense_role(name)); });
 }
 
 }  // namespace sptc::python

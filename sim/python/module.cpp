@@ -24,8 +24,7 @@ void bind_error(nb::module_& module, const char* name, PyObject* base) {
         try {
           std::rethrow_exception(thrown);
         } catch (const Error& error) {
-          PyErr_SetString(static_cast<PyObject*>(raised),
-                          sptc::base::bounded_message(error.what()).c_str());
+          PyErr_SetString(static_cast<PyObject*>(raised), sptc::base::bounded_message(error.what()).c_str());
         }
       },
       type.ptr());

@@ -43,12 +43,11 @@ using workload::Workload;
 /// What analytic runs have in common. Only one of them runs at a time.
 class AnalyticRuns {
  public:
-  run::RunResult run(const Workload& workload, const Architecture& architecture,
-                     const SimulationOptions& options, run::SimulationHooks hooks) {
+  run::RunResult run(const Workload& workload, const Architecture& architecture, const SimulationOptions& options,
+                     run::SimulationHooks hooks) {
     const std::lock_guard turn(mutex_);
     const char* const directory = std::getenv("SPTCSIM_CONFIG_DIR");
-    if (const std::string now = directory == nullptr ? "" : directory;
-        !caches_ || now != directory_) {
+    if (const std::string now = directory == nullptr ? "" : directory; !caches_ || now != directory_) {
       caches_ = std::make_unique<run::SimulationCaches>();
       directory_ = now;
     }
@@ -56,8 +55,8 @@ class AnalyticRuns {
     return run::simulate(workload, architecture, options, hooks);
   }
 
-  void add_what_ifs(const Workload& workload, const Architecture& architecture,
-                    const SimulationOptions& options, run::RunResult& result) {
+  void add_what_ifs(const Workload& workload, const Architecture& architecture, const SimulationOptions& options,
+                    run::RunResult& result) {
     const std::lock_guard turn(mutex_);
     run::add_what_ifs(workload, architecture, options, result);
   }
@@ -73,18 +72,17 @@ AnalyticRuns& analytic_runs() {
   return runs;
 }
 
-/// Of all runs with SystemC. It is never destroyed: a thread may still be in a call when the
-/// interpreter ends, and workers end with the process.
+/// The simulator of all runs with SystemC. It is never destroyed: a thread may still be in a call
+/// when the interpreter ends, and workers end with the process.
 run::Simulator& simulator() {
-  static auto* const instance = new run::Simulator(
-      std::max(1U, std::thread::hardware_concurrency()), report::complete_json_report);
+  static auto* const instance =
+      new run::Simulator(std::max(1U, std::thread::hardware_concurrency()), report::complete_json_report);
   return *instance;
 }
 
 /// A workload, and as another process reads it again.
 struct GivenWorkload {
-  explicit GivenWorkload(workload::WorkloadText read)
-      : value(workload::to_workload(read)), text(std::move(read)) {}
+  explicit GivenWorkload(workload::WorkloadText read) : value(workload::to_workload(read)), text(std::move(read)) {}
   explicit GivenWorkload(Workload made) : value(std::move(made)) {}
 
   workload::WorkloadText as_text() const {
@@ -95,7 +93,6 @@ struct GivenWorkload {
   std::optional<workload::WorkloadText> text;  ///< of one that was read
 };
 
-/// A value of a result as Python has it.
 nb::object object_of(const report::FigureValue& value) {
   if (const auto* const number = std::get_if<double>(&value)) {
     return std::isfinite(*number) ? nb::object(nb::float_(*number)) : nb::object(nb::none());
@@ -112,7 +109,7 @@ class Run {
         workload_(std::move(workload)),
         options_(std::move(options)),
         wants_what_ifs_(with_what_ifs) {}
-  /// Of another process.
+  /// Holds the result of another process.
   explicit Run(std::string json) : json_(std::move(json)) {}
 
   const std::string& json(const Architecture& architecture) {
@@ -146,10 +143,9 @@ class Run {
     return result;
   }
 
-  /// Of the first operation; None where it has none or only the JSON is known.
+  /// Speed-up of the first operation; None where it has none or only the JSON is known.
   nb::object speedup() const {
-    const auto ratio =
-        result_.operations.empty() ? std::nullopt : result_.operations.front().speedup();
+    const auto ratio = result_.operations.empty() ? std::nullopt : result_.operations.front().speedup();
     return ratio ? nb::object(nb::float_(*ratio)) : nb::object(nb::none());
   }
 
@@ -173,16 +169,15 @@ GivenWorkload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int6
   return GivenWorkload(std::move(workload));
 }
 
-Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture,
-              const OptionTexts& given, bool explain, bool what_ifs, const nb::object& callback) {
+Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture, const OptionTexts& given,
+              bool explain, bool what_ifs, const nb::object& callback) {
   SimulationOptions options = simulation_options(given);
   const bool wants_what_ifs = what_ifs || explain;
   const run::ProgressCallback progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;
   if (options.fidelity != run::Fidelity::kAnalytic) {
-    return Run(simulator().simulate(
-        {workload.as_text(), architecture.text, given, wants_what_ifs, explain}, progress,
-        raise_signals));
+    return Run(simulator().simulate({workload.as_text(), architecture.text, given, wants_what_ifs, explain}, progress,
+                                    raise_signals));
   }
   run::SimulationHooks hooks;
   hooks.progress = progress;
@@ -249,12 +244,8 @@ void bind_simulation(nb::module_& module) {
   module.def("parse_workload", [](const std::string& text, const workload::NamedDims& dims) {
     return GivenWorkload(workload::WorkloadText{text, "workload", dims});
   });
-  nb::class_<Run>(module, "Run")
-      .def("json", &Run::json)
-      .def("figures", &Run::figures)
-      .def("speedup", &Run::speedup);
-  module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none());
+  nb::class_<Run>(module, "Run").def("json", &Run::json).def("figures", &Run::figures).def("speedup", &Run::speedup);
+  module.def("simulate", simulated, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none());
   module.def("options", options_table);
   module.def("figures", figures_table);
 }

@@ -30,8 +30,8 @@ using numerics::DataType;
 using numerics::Word;
 
 /// A layout and what it is written for; nothing of plain nibbles.
-std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std::string& layout,
-                                              int instruction_k, int selector) {
+std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std::string& layout, int instruction_k,
+                                              int selector) {
   constexpr std::string_view kNibbles = "nibbles";
   const DataType element = data_type(type);
   const std::string_view word = sparsity::layout_word(layout);
@@ -43,8 +43,7 @@ std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std
     const auto known = sparsity::metadata_layout_names();
     std::vector<std::string_view> names{kNibbles};
     names.insert(names.end(), known.begin(), known.end());
-    throw base::InputError("unknown metadata layout " +
-                           base::unknown_name(io::printable(layout), names));
+    throw base::InputError("unknown metadata layout " + base::unknown_name(io::printable(layout), names));
   }
   if (form->order == sparsity::MetadataOrder::kLanes) {
     form->logical_k = instruction_k;
@@ -68,14 +67,12 @@ base::Matrix<std::uint8_t> nibbles_of(const Bits& array) {
 
 void require_element_size(const Bits& array, int bits) {
   if (static_cast<int>(array.itemsize()) * 8 != bits) {
-    throw base::InputError(
-        fmt::format("metadata: elements must have {} bits, not {}", bits, array.itemsize() * 8));
+    throw base::InputError(fmt::format("metadata: elements must have {} bits, not {}", bits, array.itemsize() * 8));
   }
 }
 
 /// Nibbles [m, groups] of metadata [m, elements], or of registers [row tile, k tile, 32] of mma.sp.
-base::Matrix<std::uint8_t> read_metadata(const Bits& array,
-                                         const std::optional<sparsity::MetadataForm>& from) {
+base::Matrix<std::uint8_t> read_metadata(const Bits& array, const std::optional<sparsity::MetadataForm>& from) {
   if (!from) {
     return nibbles_of(array);
   }
@@ -94,12 +91,10 @@ base::Matrix<std::uint8_t> read_metadata(const Bits& array,
   const std::vector<std::uint64_t> bits = bit_array_of(array).bits;
   const std::vector<std::uint32_t> words(bits.begin(), bits.end());
   return sparsity::unpack_metadata(words, array.shape(0) * 16,
-                                   array.shape(1) * static_cast<std::size_t>(format.groups()),
-                                   *from);
+                                   array.shape(1) * static_cast<std::size_t>(format.groups()), *from);
 }
 
-nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles,
-                   const std::optional<sparsity::MetadataForm>& to) {
+nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles, const std::optional<sparsity::MetadataForm>& to) {
   const std::size_t groups = nibbles.cols();
   if (!to) {
     return nb::make_tuple(nibbles.rows(), groups);
@@ -114,8 +109,8 @@ nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles,
 }
 
 /// The words of `nibbles` in another layout, row-major.
-void write_metadata(const base::Matrix<std::uint8_t>& nibbles,
-                    const std::optional<sparsity::MetadataForm>& to, const Output& out) {
+void write_metadata(const base::Matrix<std::uint8_t>& nibbles, const std::optional<sparsity::MetadataForm>& to,
+                    const Output& out) {
   if (!to) {
     write_nibbles(nibbles, out);
     return;
@@ -131,8 +126,7 @@ void prune(const std::string& type, const Bits& dense, const Output& out) {
   write_words(std::span<const Word>(pruned.data(), pruned.size()), out);
 }
 
-void compress(const std::string& type, const Bits& dense, const Output& values,
-              const Output& nibbles) {
+void compress(const std::string& type, const Bits& dense, const Output& values, const Output& nibbles) {
   const DataType element = data_type(type);
   const nb::gil_scoped_release unlocked;
   const auto compressed = sparsity::compress(words_of(dense, "A"), element);
@@ -140,16 +134,14 @@ void compress(const std::string& type, const Bits& dense, const Output& values,
   write_nibbles(compressed.nibbles, nibbles);
 }
 
-void decompress(const std::string& type, const Bits& values, const Bits& nibbles,
-                const Output& dense) {
+void decompress(const std::string& type, const Bits& values, const Bits& nibbles, const Output& dense) {
   sparsity::CompressedMatrix compressed;
   compressed.type = data_type(type);
   const nb::gil_scoped_release unlocked;
   compressed.pattern = sparsity::hardware_pattern(compressed.type);
   compressed.values = words_of(values, "values");
   compressed.nibbles = nibbles_of(nibbles);
-  compressed.logical_k =
-      compressed.nibbles.cols() * static_cast<std::size_t>(compressed.pattern.group);
+  compressed.logical_k = compressed.nibbles.cols() * static_cast<std::size_t>(compressed.pattern.group);
   const base::Matrix<Word> result = sparsity::decompress(compressed);
   write_words(std::span<const Word>(result.data(), result.size()), dense);
 }
@@ -171,18 +163,16 @@ void bind_sparsity(nb::module_& module) {
   module.def("prune", prune);
   module.def("compress", compress);
   module.def("decompress", decompress);
-  module.def("metadata_shape",
-             [](const Bits& array, const std::string& type, const std::string& from,
-                const std::string& to, int instruction_k, int selector) {
-               return shape_of(read_metadata(array, form_of(type, from, instruction_k, selector)),
-                               form_of(type, to, instruction_k, selector));
-             });
-  module.def("convert_metadata",
-             [](const Bits& array, const std::string& type, const std::string& from,
-                const std::string& to, int instruction_k, int selector, const Output& out) {
-               write_metadata(read_metadata(array, form_of(type, from, instruction_k, selector)),
-                              form_of(type, to, instruction_k, selector), out);
-             });
+  module.def("metadata_shape", [](const Bits& array, const std::string& type, const std::string& from,
+                                  const std::string& to, int instruction_k, int selector) {
+    return shape_of(read_metadata(array, form_of(type, from, instruction_k, selector)),
+                    form_of(type, to, instruction_k, selector));
+  });
+  module.def("convert_metadata", [](const Bits& array, const std::string& type, const std::string& from,
+                                    const std::string& to, int instruction_k, int selector, const Output& out) {
+    write_metadata(read_metadata(array, form_of(type, from, instruction_k, selector)),
+                   form_of(type, to, instruction_k, selector), out);
+  });
 }
 
 }  // namespace sptc::python

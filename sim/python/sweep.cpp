@@ -73,20 +73,17 @@ class Watch {
 
 /// `text`: of a spec, its paths relative to that of `file`; nothing: `file` is read.
 sweep::SweepPlan plan_of(const std::optional<std::string>& text, const std::string& file) {
-  return sweep::checked_plan(text ? sweep::parse_sweep_spec(*text, file)
-                                  : sweep::read_sweep_spec(file));
+  return sweep::checked_plan(text ? sweep::parse_sweep_spec(*text, file) : sweep::read_sweep_spec(file));
 }
 
 std::size_t processes(int jobs) {
-  return jobs > 0 ? static_cast<std::size_t>(jobs)
-                  : std::max(1U, std::thread::hardware_concurrency());
+  return jobs > 0 ? static_cast<std::size_t>(jobs) : std::max(1U, std::thread::hardware_concurrency());
 }
 
 /// Runs the points that `results` lacks, of part `index` of `count`. `again`: of a sweep in closed
 /// form the points of the front that SystemC simulates once more; 0: none.
 void sweep(const std::optional<std::string>& spec, const std::string& file, std::size_t again,
-           const std::string& results, int jobs, std::uint64_t index, std::uint64_t count,
-           const nb::object& progress) {
+           const std::string& results, int jobs, std::uint64_t index, std::uint64_t count, const nb::object& progress) {
   Watch watch(progress);
   {
     const nb::gil_scoped_release unlocked;
@@ -114,13 +111,12 @@ void sweep(const std::optional<std::string>& spec, const std::string& file, std:
   watch.raise();
 }
 
-std::string sweep_plan(const std::optional<std::string>& spec, const std::string& file,
-                       std::uint64_t index, std::uint64_t count, int jobs, std::size_t first) {
+std::string sweep_plan(const std::optional<std::string>& spec, const std::string& file, std::uint64_t index,
+                       std::uint64_t count, int jobs, std::size_t first) {
   const nb::gil_scoped_release unlocked;
   const sweep::SweepPlan plan = plan_of(spec, file);
   sweep::SimulationPointRunner runner;
-  return sweep::plan_json(plan, sweep::summarize_plan(plan, runner, {index, count}, first),
-                          processes(jobs));
+  return sweep::plan_json(plan, sweep::summarize_plan(plan, runner, {index, count}, first), processes(jobs));
 }
 
 std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) {
@@ -132,8 +128,7 @@ std::string sweep_status(const std::vector<std::string>& files) {
   return sweep::status_json(sweep::sweep_status(paths(files)));
 }
 
-std::size_t sweep_merge(const std::vector<std::string>& parts, const std::string& out,
-                        bool mixed_builds) {
+std::size_t sweep_merge(const std::vector<std::string>& parts, const std::string& out, bool mixed_builds) {
   const nb::gil_scoped_release unlocked;
   return sweep::merge_sweeps(paths(parts), out, mixed_builds);
 }
@@ -143,28 +138,24 @@ std::string sweep_report(const std::string& results, const std::string& format) 
   return sweep::sweep_report(results, format);
 }
 
-std::string sweep_emit(const std::string& spec, bool slurm, const std::string& program,
-                       const std::string& results, std::uint64_t shards, std::uint64_t jobs,
-                       const std::vector<std::string>& setup,
-                       const std::tuple<std::string, std::string, std::string, std::string>& words,
-                       bool whole_node, std::uint64_t at_once,
-                       const std::vector<std::string>& directives) {
+std::string sweep_emit(const std::string& spec, bool slurm, const std::string& program, const std::string& results,
+                       std::uint64_t shards, std::uint64_t jobs, const std::vector<std::string>& setup,
+                       const std::tuple<std::string, std::string, std::string, std::string>& words, bool whole_node,
+                       std::uint64_t at_once, const std::vector<std::string>& directives) {
   const nb::gil_scoped_release unlocked;
   const sweep::SweepPlan plan = plan_of(std::nullopt, spec);
   const sweep::EmitOptions options{program, spec, results, plan.spec().name, shards, jobs, setup};
   const auto& [time, memory, partition, account] = words;
-  return slurm ? sweep::slurm_script(
-                     options, {time, memory, partition, account, whole_node, at_once, directives})
+  return slurm ? sweep::slurm_script(options, {time, memory, partition, account, whole_node, at_once, directives})
                : sweep::gnu_parallel_script(options);
 }
 
 }  // namespace
 
 void bind_sweep(nb::module_& module) {
-  module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg(), nb::arg(), nb::arg().none());
-  module.def("sweep_plan", sweep_plan, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg());
+  module.def("sweep", sweep, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+             nb::arg().none());
+  module.def("sweep_plan", sweep_plan, nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
   module.def("sweep_status", sweep_status);
   module.def("sweep_merge", sweep_merge);
   module.def("sweep_report", sweep_report);

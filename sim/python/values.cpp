@@ -15,6 +15,7 @@
 #include "sim/run/check.h"
 
 #include <algorithm>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <optional>
@@ -32,8 +33,7 @@ using numerics::Word;
 
 /// 0: all processors of the host.
 int thread_count(int threads) {
-  return threads == 0 ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))
-                      : threads;
+  return threads == 0 ? static_cast<int>(std::max(1U, std::thread::hardware_concurrency())) : threads;
 }
 
 // mma ---------------------------------------------------------------------------------------------
@@ -44,8 +44,8 @@ struct Arrays {
   std::optional<check::vectors::MetadataInput> metadata;
 };
 
-Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
-                 const std::optional<Bits>& metadata, const std::string& layout, int selector) {
+Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c, const std::optional<Bits>& metadata,
+                 const std::string& layout, int selector) {
   Arrays arrays;
   arrays.operands.a = bit_array_of(a);
   arrays.operands.b = bit_array_of(b);
@@ -53,8 +53,8 @@ Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
     arrays.operands.c = bit_array_of(*c);
   }
   if (metadata) {
-    arrays.metadata = check::vectors::MetadataInput{
-        bit_array_of(*metadata), check::vectors::parse_metadata_layout(layout), selector};
+    arrays.metadata =
+        check::vectors::MetadataInput{bit_array_of(*metadata), check::vectors::parse_metadata_layout(layout), selector};
   }
   return arrays;
 }
@@ -62,8 +62,7 @@ Arrays arrays_of(const Bits& a, const Bits& b, const std::optional<Bits>& c,
 void mma(const std::string& arch, const std::string& instruction, const std::string& grouping,
          const std::string& profile, const Bits& a, const Bits& b, const std::optional<Bits>& c,
          const std::optional<Bits>& metadata, const std::string& layout, int selector,
-         const std::optional<Bits>& a_scales, const std::optional<Bits>& b_scales,
-         const Output& out) {
+         const std::optional<Bits>& a_scales, const std::optional<Bits>& b_scales, const Output& out) {
   const ChosenInstruction& chosen = chosen_instruction({arch, instruction, grouping, profile});
   Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
   check::vectors::MmaOperands& operands = arrays.operands;
@@ -75,13 +74,12 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
   }
   const nb::gil_scoped_release unlocked;
   if (!c) {
-    operands.c =
-        check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                                       check::vectors::element_bytes(chosen.instruction.c_type()));
+    operands.c = check::vectors::make_bit_array({operands.cases(), operands.rows(), operands.columns()},
+                                                check::vectors::element_bytes(chosen.instruction.c_type()));
   }
   if (arrays.metadata) {
-    operands.indices = check::vectors::element_indices(*arrays.metadata, chosen.instruction,
-                                                       operands.a.shape, "metadata");
+    operands.indices =
+        check::vectors::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "metadata");
   }
   check::vectors::require_operands(operands, chosen.instruction, "mma");
   write_words(check::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
@@ -93,8 +91,8 @@ std::string identify(const Bits& a, const Bits& b, const std::optional<Bits>& c,
   const Arrays arrays = arrays_of(a, b, c, metadata, layout, selector);
   const check::vectors::BitArray expected = bit_array_of(d);
   const nb::gil_scoped_release unlocked;
-  return check::vectors::identify_json(check::vectors::identify(
-      arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
+  return check::vectors::identify_json(
+      check::vectors::identify(arrays.operands, arrays.metadata, expected, mma::parse_profile(profile)));
 }
 
 // matmul ------------------------------------------------------------------------------------------
@@ -118,8 +116,8 @@ base::Matrix<T> some_rows(const base::Matrix<T>& matrix, std::size_t first, std:
 }
 
 /// batched::gemm() in pieces of rows of D, so that Ctrl-C is seen between them.
-void gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
-          const batched::EngineOptions& options, base::MatrixView<Word> d) {
+void gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole, const batched::EngineOptions& options,
+          base::MatrixView<Word> d) {
   constexpr std::size_t kMultiplications = std::size_t{1} << 33;  // about a second
   constexpr std::size_t kLeastRows = 256;                         // B is prepared for each piece
   const std::size_t columns = whole.b_columns.rows() * whole.b_columns.cols();
@@ -135,8 +133,7 @@ void gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
       piece.a = whole.a.rows_between(first, last);
     } else {
       const sparsity::CompressedMatrix& all = *whole.compressed_a;
-      compressed = {all.type, all.pattern, all.logical_k,
-                    some_rows(all.values, first, last - first),
+      compressed = {all.type, all.pattern, all.logical_k, some_rows(all.values, first, last - first),
                     some_rows(all.nibbles, first, last - first)};
       piece.compressed_a = &compressed;
     }
@@ -149,9 +146,9 @@ void gemm(const run::Arithmetic& arithmetic, const batched::GemmOperands& whole,
   }
 }
 
-void matmul(const config::Architecture& architecture, const std::string& type_name, bool sparse,
-            const Bits& a, const Bits& b, const std::optional<Bits>& c, const std::string& d_type,
-            int split_k, int threads, const Output& out) {
+void matmul(const config::Architecture& architecture, const std::string& type_name, bool sparse, const Bits& a,
+            const Bits& b, const std::optional<Bits>& c, const std::string& d_type, int split_k, int threads,
+            const Output& out) {
   const DataType type = data_type(type_name);
   const DataType result_type = data_type(d_type);
   const batched::EngineOptions options{thread_count(threads), split_k};
@@ -160,11 +157,9 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
     if (sparse || split_k != 1) {
       throw base::InputError("matmul: f64 has neither sparse instructions nor split_k here");
     }
-    const std::optional<base::Matrix<std::uint64_t>> addend =
-        c ? std::optional(wide_words_of(*c, "C")) : std::nullopt;
-    const base::Matrix<std::uint64_t> d =
-        batched::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
-                          addend ? &*addend : nullptr, options.threads);
+    const std::optional<base::Matrix<std::uint64_t>> addend = c ? std::optional(wide_words_of(*c, "C")) : std::nullopt;
+    const base::Matrix<std::uint64_t> d = batched::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
+                                                            addend ? &*addend : nullptr, options.threads);
     return write_words(std::span(d.data(), d.size()), out);
   }
   const run::Arithmetic arithmetic(architecture.gpu, type, sparse);
@@ -196,49 +191,54 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
 // crosscheck --------------------------------------------------------------------------------------
 
 /// The report on a kernel; its map goes to the file `map`, where that is not empty.
-std::string report_of(const check::kernel::KernelCase& kernel, int threads,
-                      const std::string& map) {
+std::string report_of(const check::kernel::KernelCase& kernel, int threads, const std::string& map) {
   std::optional<check::kernel::MapFormat> format;
   if (!map.empty()) {
     format = check::kernel::map_format(map);
   }
   const check::kernel::KernelDiagnosis diagnosis = check::kernel::crosscheck_kernel(
-      kernel.data, kernel.declared, kernel.target, thread_count(threads));
+      kernel.data, kernel.declared, kernel.target, thread_count(threads), kernel.tolerance);
   if (format) {
     io::write_file(map, check::kernel::map_image(kernel, diagnosis, *format));
   }
   return check::kernel::kernel_json(kernel, diagnosis);
 }
 
-std::string crosscheck(const std::string& kernel, const std::string& directory, int threads,
+/// What `words` say, by the names of crosscheck() in Python; what is left out is as the kernel has it.
+check::kernel::KernelChoice kernel_choice(OptionTexts words, std::optional<int> entry = {}) {
+  return {.launch = words["launch"],
+          .d = words["d"],
+          .entry = entry,
+          .arch = words["arch"],
+          .instruction = words["instruction"],
+          .k_order = words["k_order"],
+          .tolerance = words["tolerance"]};
+}
+
+std::string crosscheck(const std::string& kernel, const std::string& directory, const OptionTexts& words, int threads,
                        const std::string& map) {
   return in_worker([&] {
-    return report_of(check::kernel::parse_kernel_file(kernel, "kernel", directory), threads, map);
+    return report_of(check::kernel::parse_kernel_file(kernel, "kernel", directory, kernel_choice(words)), threads, map);
   });
 }
 
-std::string crosscheck_file(const std::string& file, const std::string& launch,
-                            const std::string& d, int entry, int threads, const std::string& map) {
-  check::kernel::KernelChoice choice{launch, d};
-  if (entry >= 0) {
-    choice.entry = entry;
-  }
+std::string crosscheck_file(const std::string& file, const OptionTexts& words, const std::optional<int>& entry,
+                            int threads, const std::string& map) {
   return in_worker(
-      [&] { return report_of(check::kernel::read_kernel_file(file, choice), threads, map); });
+      [&] { return report_of(check::kernel::read_kernel_file(file, kernel_choice(words, entry)), threads, map); });
 }
 
 }  // namespace
 
 void bind_values(nb::module_& module) {
-  module.def("mma", mma, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none(), nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(),
-             nb::arg().none(), nb::arg());
-  module.def("identify", identify, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
-             nb::arg().none(), nb::arg(), nb::arg(), nb::arg());
-  module.def("matmul", matmul, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().none(), nb::arg(), nb::arg(), nb::arg(), nb::arg());
+  module.def("mma", mma, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+             nb::arg().none(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg());
+  module.def("identify", identify, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg().none(), nb::arg(),
+             nb::arg(), nb::arg());
+  module.def("matmul", matmul, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg(),
+             nb::arg(), nb::arg(), nb::arg());
   module.def("crosscheck", crosscheck);
-  module.def("crosscheck_file", crosscheck_file);
+  module.def("crosscheck_file", crosscheck_file, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg());
 }
 
 }  // namespace sptc::python

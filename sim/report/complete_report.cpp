@@ -13,8 +13,8 @@
 
 namespace sptc::report {
 
-void complete(run::RunResult& result, const workload::Workload& workload,
-              const config::Architecture& architecture, const run::SimulationOptions& options) {
+void complete(run::RunResult& result, const workload::Workload& workload, const config::Architecture& architecture,
+              const run::SimulationOptions& options) {
   result.assumed = run::assumptions(architecture);
   result.measured_gain = check::times::measured_neighbours(result, architecture, options);
   result.evidence = check::times::evidence_distance(result, architecture);
@@ -23,8 +23,7 @@ void complete(run::RunResult& result, const workload::Workload& workload,
 }
 
 std::string complete_json_report(run::RunResult result, const workload::Workload& workload,
-                                 const config::Architecture& architecture,
-                                 const run::SimulationOptions& options) {
+                                 const config::Architecture& architecture, const run::SimulationOptions& options) {
   complete(result, workload, architecture, options);
   return json_report(result);
 }

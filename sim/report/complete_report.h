@@ -10,15 +10,14 @@
 
 namespace sptc::report {
 
-/// Adds to `result` what a report says beside the simulation: the assumed numbers and what they
-/// weigh, how far gains are off on measured shapes like those of the workload, in closed form, and
-/// how near to the board anything was measured.
-void complete(run::RunResult& result, const workload::Workload& workload,
-              const config::Architecture& architecture, const run::SimulationOptions& options);
+/// Adds to `result` what a report says beside the simulation: the assumed numbers and what they weigh, how far gains
+/// are off on measured shapes like those of the workload, in closed form, and how near to the board anything was
+/// measured.
+void complete(run::RunResult& result, const workload::Workload& workload, const config::Architecture& architecture,
+              const run::SimulationOptions& options);
 
 /// json_report() of the completed result.
 std::string complete_json_report(run::RunResult result, const workload::Workload& workload,
-                                 const config::Architecture& architecture,
-                                 const run::SimulationOptions& options);
+                                 const config::Architecture& architecture, const run::SimulationOptions& options);
 
 }  // namespace sptc::report

@@ -16,7 +16,6 @@
 namespace sptc::report {
 namespace {
 
-/// A column and the figure that fills it.
 struct Column {
   std::string name, path;
 };
@@ -28,9 +27,7 @@ constexpr const char* kFirst =
     "check.bound energy_uj.total power_w peak_power_w pj_per_flop performance_per_watt_ratio";
 
 std::string short_name(const std::string& path) {
-  return path == "check.mode"        ? "check"
-         : path == "energy_uj.total" ? "energy_uj"
-                                     : path.substr(path.rfind('.') + 1);
+  return path == "check.mode" ? "check" : path == "energy_uj.total" ? "energy_uj" : path.substr(path.rfind('.') + 1);
 }
 
 /// The columns above, and every other figure under its own name.
@@ -43,8 +40,7 @@ std::vector<Column> columns_of(const run::RunResult& result) {
   const auto add = [&](const auto& figures) {
     for (const auto& figure : figures) {
       const std::string path = figure.path();
-      if (std::none_of(columns.begin(), columns.end(),
-                       [&](const Column& column) { return column.path == path; })) {
+      if (std::none_of(columns.begin(), columns.end(), [&](const Column& column) { return column.path == path; })) {
         columns.push_back({path, path});
       }
     }
@@ -52,12 +48,11 @@ std::vector<Column> columns_of(const run::RunResult& result) {
   add(operation_figures(false));
   add(variant_figures(result.explained));
   add(operation_figures(result.explained));
-  result.for_each_variant(
-      [&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
-        if (variant.energy) {
-          add(rail_figures(*variant.energy));
-        }
-      });
+  result.for_each_variant([&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
+    if (variant.energy) {
+      add(rail_figures(*variant.energy));
+    }
+  });
   return columns;
 }
 
@@ -70,9 +65,8 @@ void add_texts(const Figures<Result>& figures, const Result& result, Texts& text
   });
 }
 
-void append_row(const run::OperationResult& op, const char* name,
-                const std::optional<run::VariantResult>& variant, bool explained,
-                const std::vector<Column>& columns, std::string& out) {
+void append_row(const run::OperationResult& op, const char* name, const std::optional<run::VariantResult>& variant,
+                bool explained, const std::vector<Column>& columns, std::string& out) {
   if (!variant) {
     return;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the long and the short text report say alike; empty where there is nothing to say.
+// Why launches take their time and their energy, in text; empty where there is nothing to say.
 #pragma once
 
 #include "sim/run/run_result.h"
@@ -11,12 +11,11 @@
 
 namespace sptc::report {
 
-/// What the tensor cores of one launch do in its cycles, where it was simulated; how much faster it
-/// would be with twice of each resource; dense above sparse, and explanation_sentence().
+/// What the tensor cores of one launch do in its cycles, where it was simulated; how much faster it would be with twice
+/// of each resource; dense above sparse, and explanation_sentence().
 std::string explain(const run::OperationResult& operation);
 
-/// What the sparse weights gain, and of each variant what its tensor cores do and what would make
-/// it faster.
+/// What the sparse weights gain, and of each variant what its tensor cores do and what would make it faster.
 std::string explanation_sentence(const run::OperationResult& operation);
 
 /// A part of the machine and what it takes.
@@ -28,20 +27,12 @@ struct EnergyShare {
 /// The energy in four shares: tensor cores, what is near them, memory, and the rest.
 std::array<EnergyShare, 4> energy_shares(const run::EnergyResult& energy);
 
-/// Where the joules of one launch go, by level of the machine, dense above sparse, and a sentence:
-/// what sparsity saves, and what it adds (metadata, selection). Empty where no energies are known.
+/// Where the joules of one launch go, by level of the machine, dense above sparse, and a sentence: what sparsity saves,
+/// and what it adds (metadata, selection). Empty where no energies are known.
 std::string explain_energy(const run::OperationResult& operation);
 
 /// The sentence alone, of `weights` ("2:4") against dense ones.
-std::string energy_sentence(std::string_view weights, const run::EnergyResult& dense,
-                            const run::EnergyResult& sparse);
-
-/// An energy beside a total of `total_uj`: as many decimals as tell a ten-thousandth of that, one
-/// at least.
-std::string uj_text(double uj, double total_uj);
-
-/// Whether uj_text() would print more than zeros.
-bool uj_shows(double uj, double total_uj);
+std::string energy_sentence(std::string_view weights, const run::EnergyResult& dense, const run::EnergyResult& sparse);
 
 /// How many samples the network classifies right.
 std::string accuracy_text(const run::RunResult& result);

@@ -30,29 +30,18 @@ const Part* if_known(const std::optional<Part>& part) {
   return part ? &*part : nullptr;
 }
 
-/// Appends figures of one group: members or functions of what `part` of a result points to; absent
-/// where that is nothing.
+/// Appends a figure of one group: a member or a function of what `part` of a result points to; absent where that is
+/// nothing.
 template <typename Result, typename Part>
-class Adder {
- public:
-  Adder(Figures<Result>& figures, std::string group, Part part)
-      : figures_(figures), group_(std::move(group)), part_(part) {}
-
-  template <typename Get>
-  void operator()(std::string_view key, std::string_view unit, std::string_view meaning,
-                  Get get) const {
-    figures_.push_back({group_, std::string(key), unit, meaning,
-                        [part = part_, get](const Result& result) -> Value {
-                          const auto* const found = part(result);
-                          return found != nullptr ? Value(std::invoke(get, *found)) : std::nullopt;
-                        }});
-  }
-
- private:
-  Figures<Result>& figures_;
-  std::string group_;
-  Part part_;
-};
+auto adder(Figures<Result>& figures, std::string group, Part part) {
+  return [&figures, group = std::move(group), part](std::string_view key, std::string_view unit,
+                                                    std::string_view meaning, auto get) {
+    figures.push_back({group, std::string(key), unit, meaning, [part, get](const Result& result) -> Value {
+                         const auto* const found = part(result);
+                         return found != nullptr ? Value(std::invoke(get, *found)) : std::nullopt;
+                       }});
+  };
+}
 
 /// The list that functions append to.
 template <typename Result, typename... Append>
@@ -68,7 +57,7 @@ std::string extents(const base::GemmShape& shape) {
 
 void append_kernel(Figures<V>& figures) {
   using K = kernels::KernelResult;
-  const Adder add(figures, "kernel", [](const V& v) { return &v.kernel; });
+  const auto add = adder(figures, "kernel", [](const V& v) { return &v.kernel; });
   add("tile", "", "tile of D that a CTA computes, and the depth of a step",
       [](const K& kernel) { return extents(kernel.cta_tile); });
   add("warp_tile", "", "the part of the tile that a warp computes",
@@ -94,33 +83,28 @@ void append_kernel(Figures<V>& figures) {
   add("waves", "", "rounds of CTAs on all SMs", &K::waves);
 }
 
-/// Of kernels that were searched; without it, the library chose.
+/// Figures of kernels that were searched; without it, the library chose.
 void append_search(Figures<V>& figures) {
   using R = kernels::RunnerUp;
-  const Adder add(figures, "runner_up", [](const V& v) { return if_known(v.runner_up); });
+  const auto add = adder(figures, "runner_up", [](const V& v) { return if_known(v.runner_up); });
   add("tile", "", "of the kernel that came second in the search: its tile",
       [](const R& second) { return extents(second.kernel.cta_tile); });
   add("warp_tile", "", "its part that a warp computes",
       [](const R& second) { return extents(second.kernel.warp_tile); });
-  add("stages", "", "its stages",
-      [](const R& second) { return std::int64_t{second.kernel.stages}; });
-  add("split_k", "", "its slices of K",
-      [](const R& second) { return std::int64_t{second.kernel.split_k}; });
+  add("stages", "", "its stages", [](const R& second) { return std::int64_t{second.kernel.stages}; });
+  add("split_k", "", "its slices of K", [](const R& second) { return std::int64_t{second.kernel.split_k}; });
   add("time_us", "us", "its time, at the clock at which the kernels were compared", &R::us);
 }
 
 void append_bound(Figures<V>& figures, const char* group) {
-  Adder(figures, group, [](const V& v) { return if_known(v.explanation.what_if); })(
-      "bound_by", "",
-      "the resource that gains most where it is twice as fast; grid: CTAs that fill all SMs evenly",
-      [](const run::WhatIf& what_if) {
-        return std::string(run::name_of(what_if.bound_by()).report);
-      });
+  adder(figures, group, [](const V& v) { return if_known(v.explanation.what_if); })(
+      "bound_by", "", "the resource that gains most where it is twice as fast; grid: CTAs that fill all SMs evenly",
+      [](const run::WhatIf& what_if) { return std::string(run::name_of(what_if.bound_by()).report); });
 }
 
 void append_timing(Figures<V>& figures) {
   using T = run::TimingResult;
-  const Adder add(figures, "", [](const V& v) { return &v.timing; });
+  const auto add = adder(figures, "", [](const V& v) { return &v.timing; });
   add("cycles", "cycles", "duration of the launch on the SMs", &T::cycles);
   add("time_us", "us", "time of the launch: cycles, and what launching takes", &T::time_us);
   add("launch_us", "us", "time beside the cycles: launch, second kernel of split-K", &T::launch_us);
@@ -132,16 +116,12 @@ void append_timing(Figures<V>& figures) {
 }
 
 void append_traffic(Figures<V>& figures) {
-  const Adder add(figures, "bytes", [](const V& v) { return &v.traffic.memory; });
+  const auto add = adder(figures, "bytes", [](const V& v) { return &v.traffic.memory; });
   using M = kernels::MemoryTraffic;
-  add("hbm", "bytes", "read from and written to DRAM",
-      [](const M& memory) { return memory.l2_and_dram.dram(); });
-  add("hbm_read", "bytes", "read from DRAM",
-      [](const M& memory) { return memory.l2_and_dram.dram_read; });
-  add("hbm_written", "bytes", "written to DRAM",
-      [](const M& memory) { return memory.l2_and_dram.dram_written; });
-  add("l2", "bytes", "between the SMs and the L2",
-      [](const M& memory) { return memory.l2_and_dram.l2(); });
+  add("hbm", "bytes", "read from and written to DRAM", [](const M& memory) { return memory.l2_and_dram.dram(); });
+  add("hbm_read", "bytes", "read from DRAM", [](const M& memory) { return memory.l2_and_dram.dram_read; });
+  add("hbm_written", "bytes", "written to DRAM", [](const M& memory) { return memory.l2_and_dram.dram_written; });
+  add("l2", "bytes", "between the SMs and the L2", [](const M& memory) { return memory.l2_and_dram.l2(); });
   add("l2_hit_ratio", "", "share of the bytes from the L2 that it had",
       [](const M& memory) { return memory.l2_and_dram.l2_hit_ratio(); });
   add("smem", "bytes", "read from and written to shared memory", &M::shared_memory);
@@ -149,10 +129,9 @@ void append_traffic(Figures<V>& figures) {
 
 void append_budget(Figures<V>& figures) {
   using B = gpu::CycleBudget;
-  const Adder add(figures, "busy_cycles", [](const V& v) { return &v.timing.budget; });
+  const auto add = adder(figures, "busy_cycles", [](const V& v) { return &v.timing.budget; });
   add("tensor", "cycles", "multipliers of the busiest SM, padding included", &B::tensor);
-  add("operand_fetch", "cycles", "ports and selector that hold instructions back",
-      &B::operand_fetch);
+  add("operand_fetch", "cycles", "ports and selector that hold instructions back", &B::operand_fetch);
   add("smem", "cycles", "shared memory of the busiest SM", &B::shared_memory);
   add("sm_port", "cycles", "port between the busiest SM and the L2", &B::sm_port);
   add("l2", "cycles", "the L2", &B::l2);
@@ -162,16 +141,14 @@ void append_budget(Figures<V>& figures) {
 
 void append_simulated(Figures<V>& figures) {
   using S = kernels::SimulatedCycles;
-  const Adder add(figures, "simulated", [](const V& v) { return &v.timing.simulated; });
-  add("extrapolated", "", "main loop or rounds of CTAs were carried on once they repeated",
-      &S::extrapolated);
-  add("cycles", "cycles", "cycles that were simulated, without those that were carried on",
-      &S::cycles);
+  const auto add = adder(figures, "simulated", [](const V& v) { return &v.timing.simulated; });
+  add("extrapolated", "", "main loop or rounds of CTAs were carried on once they repeated", &S::extrapolated);
+  add("cycles", "cycles", "cycles that were simulated, without those that were carried on", &S::cycles);
 }
 
 void append_activity(Figures<V>& figures) {
   using A = tensor_core::Activity;
-  const Adder add(figures, "activity", [](const V& v) { return if_known(v.traffic.activity); });
+  const auto add = adder(figures, "activity", [](const V& v) { return if_known(v.traffic.activity); });
   add("instructions", "", "warp instructions that were issued", &A::instructions);
   add("mma_instructions", "", "of those, matrix instructions", &A::mma_instructions);
   add("executed_macs", "", "multiply-adds, padding included", &A::executed_macs);
@@ -183,8 +160,7 @@ void append_activity(Figures<V>& figures) {
   add("metadata_bytes", "bytes", "metadata read from the register file", &A::metadata_bytes);
   add("shared_memory_bytes", "bytes", "fragments loaded by warps", &A::shared_memory_bytes);
   add("selector_busy_cycles", "cycles", "selectors of all tensor cores", &A::selector_busy_cycles);
-  add("multiplier_busy_cycles", "cycles", "multipliers of all tensor cores",
-      &A::multiplier_busy_cycles);
+  add("multiplier_busy_cycles", "cycles", "multipliers of all tensor cores", &A::multiplier_busy_cycles);
 }
 
 /// Parts of an energy: name, meaning.
@@ -227,28 +203,23 @@ Value bound(const Energy& energy, double value) {
 template <typename Result>
 void append_energy(Figures<Result>& figures) {
   const auto energy_of = [](const Result& result) { return if_known(result.energy); };
-  const Adder parts(figures, "energy_uj", energy_of);
+  const auto parts = adder(figures, "energy_uj", energy_of);
   for (const auto& [name, meaning] : kParts) {
-    parts(name, "uJ", meaning,
-          [name = name](const Energy& energy) { return part_of(energy, name); });
+    parts(name, "uJ", meaning, [name = name](const Energy& energy) { return part_of(energy, name); });
   }
   parts("total", "uJ", "all energy", &Energy::total_uj);
   parts("low", "uJ", "all energy, constants at the low ends of their ranges",
         [](const Energy& e) { return bound(e, e.bounds_uj.low); });
   parts("high", "uJ", "all energy, constants at the high ends of their ranges",
         [](const Energy& e) { return bound(e, e.bounds_uj.high); });
-  const Adder add(figures, "", energy_of);
+  const auto add = adder(figures, "", energy_of);
   add("power_w", "W", "average power", &Energy::power_w);
   add("peak_power_w", "W", "power while the tensor cores are fed", &Energy::peak_power_w);
   add("power_limited", "", "the power limit lowered the clock", &Energy::limited);
-  add("pj_per_flop", "pJ", "energy per effective operation: skipped zeros count",
-      &Energy::pj_per_flop);
-  add("gflops_per_w", "GFLOP/s per W", "effective rate per watt",
-      [](const Energy& e) { return 1e3 / e.pj_per_flop; });
+  add("pj_per_flop", "pJ", "energy per effective operation: skipped zeros count", &Energy::pj_per_flop);
+  add("gflops_per_w", "GFLOP/s per W", "effective rate per watt", [](const Energy& e) { return 1e3 / e.pj_per_flop; });
   add("gflops_per_w_low", "GFLOP/s per W", "the same, constants at the high ends",
-      [](const Energy& e) {
-        return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.high);
-      });
+      [](const Energy& e) { return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.high); });
   add("gflops_per_w_high", "GFLOP/s per W", "the same, constants at the low ends",
       [](const Energy& e) { return bound(e, 1e3 / e.pj_per_flop * e.total_uj / e.bounds_uj.low); });
 }
@@ -267,38 +238,30 @@ void append_launch(Figures<V>& figures) {
 
 void append_events(Figures<V>& figures) {
   using Counts = energy::EventCounts;
-  const auto counted = [](const V& v) {
-    return v.energy && v.energy->counts ? &*v.energy : nullptr;
-  };
-  Adder(figures, "", counted)("core_v", "V", "supply of the core at its clock",
-                              &Energy::core_volts);
+  const auto counted = [](const V& v) { return v.energy && v.energy->counts ? &*v.energy : nullptr; };
+  adder(figures, "", counted)("core_v", "V", "supply of the core at its clock", &Energy::core_volts);
   for (const energy::EventInfo& row : energy::kEvents) {
-    const auto* const meaning = std::find_if(
-        kParts.begin(), kParts.end(), [&](const auto& part) { return part.first == row.name; });
-    const Adder add(
-        figures, "energy_events." + std::string(row.name),
-        [counted, event = row.event](const V& v) -> const Counts* {
-          const Energy* const energy = counted(v);
-          return energy != nullptr && energy->counts->count(event) > 0 ? &*energy->counts : nullptr;
-        });
+    const auto* const meaning =
+        std::find_if(kParts.begin(), kParts.end(), [&](const auto& part) { return part.first == row.name; });
+    const auto add = adder(figures, "energy_events." + std::string(row.name),
+                           [counted, event = row.event](const V& v) -> const Counts* {
+                             const Energy* const energy = counted(v);
+                             return energy != nullptr && energy->counts->count(event) > 0 ? &*energy->counts : nullptr;
+                           });
     add("count", "", meaning->second,
         [event = row.event](const Counts& counts) -> double { return counts.count(event); });
     add("switching", "", "share that switches; 1: as with N(0,1) operands",
-        [event = row.event](const Counts& counts) -> double {
-          return counts.switched(event) / counts.count(event);
-        });
+        [event = row.event](const Counts& counts) -> double { return counts.switched(event) / counts.count(event); });
   }
 }
 
 void append_explanation(Figures<V>& figures) {
-  const Adder stalls(figures, "explanation.stalls",
-                     [](const V& v) { return if_known(v.explanation.stalls); });
+  const auto stalls = adder(figures, "explanation.stalls", [](const V& v) { return if_known(v.explanation.stalls); });
   for (std::size_t i = 0; i < sm::kStallReasons; ++i) {
     stalls(sm::kStallNames[i].json, "%", sm::kStallNames[i].words,
            [i](const gpu::StallShares& shares) { return 100 * shares.of[i]; });
   }
-  const Adder gains(figures, "explanation.what_if",
-                    [](const V& v) { return if_known(v.explanation.what_if); });
+  const auto gains = adder(figures, "explanation.what_if", [](const V& v) { return if_known(v.explanation.what_if); });
   for (std::size_t i = 0; i < run::kResources; ++i) {
     gains(run::kResourceNames[i].report, "", run::kResourceNames[i].change,
           [i](const run::WhatIf& what_if) { return what_if.speedup[i]; });
@@ -307,56 +270,51 @@ void append_explanation(Figures<V>& figures) {
 }
 
 void append_check(Figures<V>& figures) {
-  const Adder add(figures, "check", [](const V& v) { return if_known(v.check); });
+  const auto add = adder(figures, "check", [](const V& v) { return if_known(v.check); });
   add("mode", "", "what the values were compared with: sample, eigen, exact", &Check::mode);
   add("elements", "", "elements that were compared", &Check::elements);
   add("worst_error", "", "largest distance from the reference", &Check::worst_error);
   add("bound", "", "proved bound of the error at that element", &Check::bound);
   add("worst_ratio", "", "largest error per bound", &Check::worst_ratio);
   add("mismatches", "", "elements that are wrong", &Check::mismatches);
-  add("undecided", "", "elements whose partial sums may overflow, which prove nothing",
-      &Check::undecided);
+  add("undecided", "", "elements whose partial sums may overflow, which prove nothing", &Check::undecided);
 }
 
 void append_violation(Figures<V>& figures) {
   using F = run::Violation;
-  const Adder add(figures, "check.first_violation", [](const V& v) {
-    return v.check ? if_known(v.check->first_violation) : nullptr;
-  });
+  const auto add = adder(figures, "check.first_violation",
+                         [](const V& v) { return v.check ? if_known(v.check->first_violation) : nullptr; });
   add("batch", "", "batch of the first wrong element", &F::batch);
   add("row", "", "row of the first wrong element", &F::row);
   add("col", "", "column of the first wrong element", &F::col);
-  add("got", "", "word of the first wrong element",
-      [](const F& found) { return fmt::format("0x{:08x}", found.got); });
+  add("got", "", "word of the first wrong element", [](const F& found) { return fmt::format("0x{:08x}", found.got); });
   add("expected", "", "word that belongs there, of a reference that rounds once: about",
       [](const F& found) { return fmt::format("0x{:08x}", found.expected); });
 }
 
 void append_operation(Figures<Op>& figures) {
-  const Adder add(figures, "", kWhole);
+  const auto add = adder(figures, "", kWhole);
   add("name", "", "of the operation", &Op::name);
   add("m", "", "rows of A and D", [](const Op& op) { return op.shape.m; });
   add("n", "", "columns of B and D", [](const Op& op) { return op.shape.n; });
   add("k", "", "columns of A, rows of B", [](const Op& op) { return op.shape.k; });
   add("batch", "", "independent GEMMs of a launch", &Op::batch);
   add("count", "", "launches", &Op::count);
-  add("dtype", "", "type of A and B",
-      [](const Op& op) { return std::string(numerics::name(op.dtype)); });
+  add("dtype", "", "type of A and B", [](const Op& op) { return std::string(numerics::name(op.dtype)); });
   add("prunable", "", "A is a weight and may be pruned", &Op::prunable);
 }
 
 void append_measured(Figures<Op>& figures) {
-  Adder(figures, "", [](const Op& op) { return op.measured_us > 0 ? &op : nullptr; })(
+  adder(figures, "", [](const Op& op) { return op.measured_us > 0 ? &op : nullptr; })(
       "measured_us", "us", "time of a launch in the recording", &Op::measured_us);
 }
 
-/// Of an operation or of all: sparse beside dense.
+/// Figures of an operation or of all: sparse beside dense.
 template <typename Result>
 void append_comparison(Figures<Result>& figures) {
-  const Adder add(figures, "", kWhole);
+  const auto add = adder(figures, "", kWhole);
   add("speedup", "", "dense time per sparse time", &Result::speedup);
-  add("performance_per_watt_ratio", "", "dense energy per sparse energy",
-      &Result::performance_per_watt_ratio);
+  add("performance_per_watt_ratio", "", "dense energy per sparse energy", &Result::performance_per_watt_ratio);
   const auto end = [&](const char* key, const char* meaning, double energy::Bounds::*which) {
     add(key, "", meaning, [which](const Result& result) {
       const std::optional<energy::Bounds> bounds = std::invoke(&Result::per_watt_bounds, result);
@@ -364,45 +322,39 @@ void append_comparison(Figures<Result>& figures) {
     });
   };
   end("performance_per_watt_ratio_low",
-      "the least that the ranges of the energy file's constants allow, which both share",
-      &energy::Bounds::low);
+      "the least that the ranges of the energy file's constants allow, which both share", &energy::Bounds::low);
   end("performance_per_watt_ratio_high",
-      "the most that the ranges of the energy file's constants allow, which both share",
-      &energy::Bounds::high);
+      "the most that the ranges of the energy file's constants allow, which both share", &energy::Bounds::high);
 }
 
 void append_sentences(Figures<Op>& figures) {
-  const Adder add(figures, "", kWhole);
+  const auto add = adder(figures, "", kWhole);
   add("explanation", "", "why the launches take their time", explanation_sentence);
   add("energy_explanation", "", "what sparse weights save and cost", [](const Op& op) {
     const bool known = op.dense && op.dense->energy && op.sparse && op.sparse->energy;
-    return known ? Value(energy_sentence(op.pattern, *op.dense->energy, *op.sparse->energy))
-                 : std::nullopt;
+    return known ? Value(energy_sentence(op.pattern, *op.dense->energy, *op.sparse->energy)) : std::nullopt;
   });
 }
 
 void append_total(Figures<run::VariantTotals>& figures) {
   using T = run::VariantTotals;
-  const Adder add(figures, "", kWhole);
+  const auto add = adder(figures, "", kWhole);
   add("time_us", "us", "of all launches", &T::time_us);
   add("tflops", "TFLOP/s", "effective rate: skipped zeros count", &T::tflops);
   add("mismatches", "", "elements that are wrong", &T::mismatches);
   append_energy(figures);
-  const Adder rest(figures, "rest",
-                   [](const T& total) { return total.rest_us > 0 ? &total : nullptr; });
+  const auto rest = adder(figures, "rest", [](const T& total) { return total.rest_us > 0 ? &total : nullptr; });
   rest("time_us", "us", "between the GEMMs, as the workload declares it", &T::rest_us);
   rest("energy_uj", "uJ", "between the GEMMs, as the workload declares it",
        [](const T& total) { return total.energy ? Value(total.rest_uj) : std::nullopt; });
 }
 
-/// Of passes that read or write text, as rows_of() of inference_report.cpp has them.
+/// Figures of passes that read or write text, as rows_of() of inference_report.cpp has them.
 template <typename Add>
 void append_tokens(const Add& add) {
   using Stage = run::PassKind::Stage;
   add("tokens_per_second", "", "of all users together", [](const Pass& pass) {
-    return pass.kind.stage == Stage::kOther
-               ? std::nullopt
-               : Value(1e6 * pass.kind.units() / pass.totals->latency_us);
+    return pass.kind.stage == Stage::kOther ? std::nullopt : Value(1e6 * pass.kind.units() / pass.totals->latency_us);
   });
   add("tokens_per_second_per_user", "", "of a decoding step", [](const Pass& pass) {
     return pass.kind.stage == Stage::kDecode ? Value(1e6 / pass.totals->latency_us) : std::nullopt;
@@ -412,9 +364,8 @@ void append_tokens(const Add& add) {
   });
   add("joules_per_token", "J", "of all GPUs", [](const Pass& pass) {
     const auto& uj = pass.totals->energy_uj;
-    return uj && pass.kind.stage != Stage::kOther
-               ? Value(*uj * 1e-6 * pass.kind.gpus / pass.kind.units())
-               : std::nullopt;
+    return uj && pass.kind.stage != Stage::kOther ? Value(*uj * 1e-6 * pass.kind.gpus / pass.kind.units())
+                                                  : std::nullopt;
   });
 }
 
@@ -422,21 +373,20 @@ void append_pass(Figures<Pass>& figures) {
   using T = run::InferenceTotals;
   const auto positive = [](double value) { return value > 0 ? Value(value) : std::nullopt; };
   const auto totals = [](const Pass& pass) { return pass.totals; };
-  const Adder add(figures, "", totals);
+  const auto add = adder(figures, "", totals);
   add("clock_mhz", "MHz", "clock of the SMs", &T::clock_mhz);
-  const Adder rate(figures, "", kWhole);
+  const auto rate = adder(figures, "", kWhole);
   rate("inputs_per_second", "", "passes one after the other", [positive](const Pass& pass) {
     return positive(1e6 * static_cast<double>(pass.inputs) / pass.totals->latency_us);
   });
-  rate("passes_per_second", "", "where the inputs of a pass are not known", [](const Pass& pass) {
-    return pass.inputs > 0 ? std::nullopt : Value(1e6 / pass.totals->latency_us);
-  });
+  rate("passes_per_second", "", "where the inputs of a pass are not known",
+       [](const Pass& pass) { return pass.inputs > 0 ? std::nullopt : Value(1e6 / pass.totals->latency_us); });
   append_tokens(rate);
   add("energy_uj", "uJ", "all energy", &T::energy_uj);
   add("power_w", "W", "average power", &T::power_w);
   add("waiting_us", "us", "the GPU waits for the host",
       [positive](const T& pass) { return positive(pass.waiting_us); });
-  const Adder parts(figures, "time_us", totals);
+  const auto parts = adder(figures, "time_us", totals);
   for (std::size_t i = 0; i < workload::kWorkGroups; ++i) {
     parts(workload::name(static_cast<workload::WorkGroup>(i)), "us", "of the kernels of this group",
           [positive, i](const T& pass) { return positive(pass.group_us[i]); });
@@ -451,8 +401,7 @@ const Figures<Op>& asked_figures() {
 }
 
 const Figures<Op>& operation_figures(bool explained) {
-  static const Figures<Op> kPlain =
-      list_of<Op>(append_operation, append_measured, append_comparison<Op>);
+  static const Figures<Op> kPlain = list_of<Op>(append_operation, append_measured, append_comparison<Op>);
   static const Figures<Op> kExplained =
       list_of<Op>(append_operation, append_measured, append_comparison<Op>, append_sentences);
   return explained ? kExplained : kPlain;
@@ -483,11 +432,9 @@ const Figures<V>& variant_figures(bool explained) {
 Figures<Energy> rail_figures(const Energy& energy) {
   Figures<Energy> figures;
   for (std::size_t i = 0; i < energy.rails_uj.size(); ++i) {
-    const Adder add(figures, "rails." + energy.rails_uj[i].first, kWhole);
-    add("energy_uj", "uJ", "energy through this rail",
-        [i](const Energy& whole) { return whole.rails_uj[i].second; });
-    add("power_w", "W", "average power through this rail",
-        [i](const Energy& whole) { return whole.rail_w(i); });
+    const auto add = adder(figures, "rails." + energy.rails_uj[i].first, kWhole);
+    add("energy_uj", "uJ", "energy through this rail", [i](const Energy& whole) { return whole.rails_uj[i].second; });
+    add("power_w", "W", "average power through this rail", [i](const Energy& whole) { return whole.rail_w(i); });
   }
   return figures;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What results consist of. Text, JSON, CSV, HTML and Python walk these lists, so that none of them
-// lacks a figure: a new one is a row of a list and nothing else.
+// What results consist of. Text, JSON, CSV, HTML and Python walk these lists, so that none of them lacks a figure: a
+// new one is a row of a list and nothing else.
 #pragma once
 
 #include "sim/run/pass_kind.h"
@@ -19,7 +19,6 @@ namespace sptc::report {
 
 using FigureValue = std::variant<std::int64_t, double, bool, std::string>;
 
-/// A figure of a `Result`.
 template <typename Result>
 struct Figure {
   std::string group;         ///< key of the object that holds it, "kernel"; empty: of none
@@ -34,7 +33,7 @@ struct Figure {
 template <typename Result>
 using Figures = std::vector<Figure<Result>>;
 
-/// Of an operation, whichever its weights: what was asked.
+/// Figures of an operation, whichever its weights: what was asked.
 const Figures<run::OperationResult>& asked_figures();
 /// The same, dense beside sparse and, where its user asks why, sentences.
 const Figures<run::OperationResult>& operation_figures(bool explained);
@@ -51,11 +50,11 @@ struct Pass {
 };
 const Figures<Pass>& pass_figures();
 
-/// What a report says of a launch: kernel, time, traffic, energy; where its user asks why, stalls,
-/// gains of twice a resource, events behind the energies; the check of its values.
+/// What a report says of a launch: kernel, time, traffic, energy; where its user asks why, stalls, gains of twice a
+/// resource, events behind the energies; the check of its values.
 const Figures<run::VariantResult>& variant_figures(bool explained);
 
-/// Of each rail of the board in turn; none where the energy file names none.
+/// Figures of each rail of the board in turn; none where the energy file names none.
 Figures<run::EnergyResult> rail_figures(const run::EnergyResult& energy);
 
 /// Calls `visit` with each of `figures` that `result` has, and its value.
@@ -68,7 +67,7 @@ void visit_figures(const Figures<Result>& figures, const Result& result, const V
   }
 }
 
-/// With as many digits as tell it from its neighbours, or with `digits`.
+/// Text with as many digits as tell the value from its neighbours, or with `digits`.
 std::string figure_text(const FigureValue& value, std::optional<int> digits = std::nullopt);
 
 }  // namespace sptc::report

@@ -22,9 +22,7 @@ using Json = nlohmann::ordered_json;
 using Totals3 = std::array<const run::InferenceTotals*, 3>;
 
 Totals3 totals_of(const run::InferenceResult& inference) {
-  const auto pointer = [](const std::optional<run::InferenceTotals>& totals) {
-    return totals ? &*totals : nullptr;
-  };
+  const auto pointer = [](const std::optional<run::InferenceTotals>& totals) { return totals ? &*totals : nullptr; };
   return {pointer(inference.dense), pointer(inference.sparse), pointer(inference.mix)};
 }
 
@@ -62,8 +60,7 @@ std::vector<Row> rows_of(const run::RunResult& result) {
       [batch](const auto& t) { return number(1e6 * batch / t.latency_us); });
   const double tokens = pass.units();
   if (pass.stage != Stage::kOther) {
-    add("tokens per second",
-        [tokens](const auto& t) { return number(1e6 * tokens / t.latency_us); });
+    add("tokens per second", [tokens](const auto& t) { return number(1e6 * tokens / t.latency_us); });
   }
   if (pass.stage == Stage::kDecode) {
     add("tokens per second and user", [](const auto& t) { return number(1e6 / t.latency_us); });
@@ -80,14 +77,12 @@ std::vector<Row> rows_of(const run::RunResult& result) {
   }
   add("clock MHz", [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
   const auto add_part = [&](std::string_view part, const auto& us) {
-    add(fmt::format("of it ms: {}", part), [us](const auto& t) {
-      return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us);
-    });
+    add(fmt::format("of it ms: {}", part),
+        [us](const auto& t) { return fmt::format("{} ({:.0f} %)", number(us(t) * 1e-3), 100 * us(t) / t.latency_us); });
   };
   for (std::size_t group = 0; group < workload::kWorkGroups; ++group) {
     const auto us = [group](const run::InferenceTotals& t) { return t.group_us[group]; };
-    if (std::any_of(totals.begin(), totals.end(),
-                    [&](const auto* t) { return t != nullptr && us(*t) > 0; })) {
+    if (std::any_of(totals.begin(), totals.end(), [&](const auto* t) { return t != nullptr && us(*t) > 0; })) {
       add_part(workload::name(static_cast<workload::WorkGroup>(group)), us);
     }
   }
@@ -97,8 +92,7 @@ std::vector<Row> rows_of(const run::RunResult& result) {
   const auto ms = [](const std::optional<run::VariantTotals>& variant) {
     return variant ? number(variant->time_us * 1e-3) : std::string("-");
   };
-  rows.push_back(
-      {"GEMMs only, each by itself, ms", {ms(result.totals.dense), ms(result.totals.sparse), ""}});
+  rows.push_back({"GEMMs only, each by itself, ms", {ms(result.totals.dense), ms(result.totals.sparse), ""}});
   return rows;
 }
 
@@ -106,39 +100,38 @@ Row head_of(const run::RunResult& result) {
   return {"", {"dense", sparse_column(result), "fastest mix"}};
 }
 
-void append_kernels(std::string& out, const run::InferenceResult& inference,
-                    std::string_view sparse) {
+std::string kernels_text(const run::InferenceResult& inference, std::string_view sparse) {
   const auto us = [](const std::optional<run::KernelFigures>& figures) {
     return figures ? fmt::format("{:.2f}", figures->time_us) : std::string("-");
   };
-  out += fmt::format("\n  {:<28} {:>6} {:>10} {:>10} {:<6} {}\n", "kernel", "count", "dense us",
-                     fmt::format("{} us", sparse), "takes", "why, and what is fused");
+  std::string out = fmt::format("\n  {:<28} {:>6} {:>10} {:>10} {:<6} {}\n", "kernel", "count", "dense us",
+                                fmt::format("{} us", sparse), "takes", "why, and what is fused");
   for (const run::InferenceKernel& kernel : inference.kernels) {
     std::string why = kernel.reason;
     if (!kernel.fused.empty()) {
       why += fmt::format("{}with {}", why.empty() ? "" : "; ", fmt::join(kernel.fused, ", "));
     }
     const bool weights = kernel.group == workload::WorkGroup::kGemm;
-    out +=
-        line_of(fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_layer(kernel.name, 28),
-                            kernel.count, us(kernel.dense), us(kernel.sparse),
-                            !weights              ? ""
-                            : kernel.takes_sparse ? sparse
-                                                  : "dense",
-                            fitted_name(why, 52)));
+    out += line_of(fmt::format("  {:<28} {:>6} {:>10} {:>10} {:<6} {}", fitted_layer(kernel.name, 28), kernel.count,
+                               us(kernel.dense), us(kernel.sparse),
+                               !weights              ? ""
+                               : kernel.takes_sparse ? sparse
+                                                     : "dense",
+                               fitted_name(why, 52)));
   }
+  return out;
 }
 
-/// Of each weight, what it takes in the fastest mix, and why.
-void append_choices(std::string& out, const run::InferenceResult& inference,
-                    std::string_view sparse) {
-  out += fmt::format("\n  {:<28} {:<6} {}\n", "weight", "takes", "why");
+/// What each weight takes in the fastest mix, and why.
+std::string choices_text(const run::InferenceResult& inference, std::string_view sparse) {
+  std::string out = fmt::format("\n  {:<28} {:<6} {}\n", "weight", "takes", "why");
   for (const run::InferenceKernel& kernel : inference.kernels) {
     if (kernel.group == workload::WorkGroup::kGemm) {
-      out += fmt::format("  {:<28} {:<6} {}\n", fitted_layer(kernel.name, 28),
-                         kernel.takes_sparse ? sparse : "dense", fitted_name(kernel.reason, 62));
+      out += fmt::format("  {:<28} {:<6} {}\n", fitted_layer(kernel.name, 28), kernel.takes_sparse ? sparse : "dense",
+                         fitted_name(kernel.reason, 62));
     }
   }
+  return out;
 }
 
 /// "vllm 0.18".
@@ -149,7 +142,8 @@ std::string engine_text(const run::RunResult& result) {
 
 /// "memory of 80 GiB, dense: 141.5 = weights 131.4 + cache 10.0 + activations 0.1".
 std::string memory_line(const std::string& weights, const run::MemoryUse& use) {
-  constexpr double kGib = 1 << 30, kLeast = 0.05;
+  using run::kGib;
+  constexpr double kLeast = 0.05;
   std::string parts;
   for (const auto& [name, bytes] : {std::pair("weights", use.weights),
                                     {"metadata", use.metadata},
@@ -160,16 +154,14 @@ std::string memory_line(const std::string& weights, const run::MemoryUse& use) {
       parts += fmt::format("{}{} {:.1f}", parts.empty() ? " = " : " + ", name, bytes / kGib);
     }
   }
-  return fmt::format("memory of {:.0f} GiB, {}: {:.1f}{}", use.capacity / kGib, weights,
-                     use.total() / kGib, parts);
+  return fmt::format("memory of {:.0f} GiB, {}: {:.1f}{}", use.capacity / kGib, weights, use.total() / kGib, parts);
 }
 
 std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
   std::vector<std::string> lines;
   for (const run::NotModelled& part : inference.not_modelled) {
-    lines.push_back(
-        fmt::format("not modelled: {}{}", part.what,
-                    part.share ? fmt::format(" (about {:.1f} %)", 100 * *part.share) : ""));
+    lines.push_back(fmt::format("not modelled: {}{}", part.what,
+                                part.share ? fmt::format(" (about {:.1f} %)", 100 * *part.share) : ""));
   }
   return lines;
 }
@@ -187,8 +179,7 @@ Json stacks_of(const run::RunResult& result) {
     if (totals[i] != nullptr) {
       Json us = totals[i]->group_us;
       us.push_back(totals[i]->waiting_us);
-      json["bars"].push_back(
-          {{"name", names[i]}, {"us", us}, {"latency_us", totals[i]->latency_us}});
+      json["bars"].push_back({{"name", names[i]}, {"us", us}, {"latency_us", totals[i]->latency_us}});
     }
   }
   return json;
@@ -196,9 +187,8 @@ Json stacks_of(const run::RunResult& result) {
 
 }  // namespace
 
-std::string inference_totals_text(const run::RunResult& result) {
-  std::string out =
-      fmt::format("\none inference under engine {}\n", fitted_name(engine_text(result), 40));
+std::string inference_text(const run::RunResult& result, bool verbose) {
+  std::string out = fmt::format("\none inference under engine {}\n", fitted_name(engine_text(result), 40));
   std::vector<Row> rows = rows_of(result);
   rows.insert(rows.begin(), head_of(result));
   for (const Row& row : rows) {
@@ -208,15 +198,17 @@ std::string inference_totals_text(const run::RunResult& result) {
     }
     out += line_of(line);
   }
-  for (const auto& [weights, use] :
-       {std::pair(std::string("dense"), &result.dense_memory),
-        std::pair(std::string(sparse_column(result)), &result.sparse_memory)}) {
-    out += *use ? "  " + memory_line(weights, **use) + "\n" : "";
+  for (const auto& [weights, use] : {std::pair(std::string("dense"), &result.dense_memory),
+                                     std::pair(std::string(sparse_column(result)), &result.sparse_memory)}) {
+    out += *use && result.reports_memory ? "  " + memory_line(weights, **use) + "\n" : "";
   }
   for (const std::string& line : not_modelled(*result.inference)) {
     out += "  " + line + "\n";
   }
-  return out;
+  if (verbose) {
+    return out + kernels_text(*result.inference, sparse_column(result));
+  }
+  return result.inference->tells_choices ? out + choices_text(*result.inference, sparse_column(result)) : out;
 }
 
 nlohmann::ordered_json inference_table(const run::RunResult& result) {
@@ -227,20 +219,6 @@ nlohmann::ordered_json inference_table(const run::RunResult& result) {
     json["rows"].push_back(Json::array({row.label, row.cells[0], row.cells[1], row.cells[2]}));
   }
   return json;
-}
-
-std::string inference_short_text(const run::RunResult& result) {
-  std::string out = inference_totals_text(result);
-  if (result.inference->tells_choices) {
-    append_choices(out, *result.inference, sparse_column(result));
-  }
-  return out;
-}
-
-std::string inference_text(const run::RunResult& result) {
-  std::string out = inference_totals_text(result);
-  append_kernels(out, *result.inference, sparse_column(result));
-  return out;
 }
 
 }  // namespace sptc::report

@@ -32,7 +32,6 @@ struct ListedGroup {
 constexpr std::array kListed{ListedGroup{"explanation.stalls", "stalls", "reason", "percent"},
                              ListedGroup{"explanation.what_if", "what_if", "resource", "speedup"}};
 
-/// The object below `json` that "a.b" leads to.
 Json& object_at(Json& json, std::string_view group) {
   if (group.empty()) {
     return json;
@@ -42,14 +41,12 @@ Json& object_at(Json& json, std::string_view group) {
   return dot == std::string_view::npos ? inner : object_at(inner, group.substr(dot + 1));
 }
 
-/// Sets the figures of `result` in `json`.
 template <typename Result>
 void set_figures(const Figures<Result>& figures, const Result& result, Json& json) {
   visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
     const Json written = std::visit([](const auto& content) { return Json(content); }, value);
-    const auto listed = std::find_if(kListed.begin(), kListed.end(), [&](const ListedGroup& row) {
-      return row.group == figure.group;
-    });
+    const auto listed =
+        std::find_if(kListed.begin(), kListed.end(), [&](const ListedGroup& row) { return row.group == figure.group; });
     if (listed == kListed.end()) {
       object_at(json, figure.group)[figure.key] = written;
       return;
@@ -116,9 +113,7 @@ Json chain_json(const std::optional<run::ChainAccuracy>& chain) {
   if (!chain) {
     return nullptr;
   }
-  return {{"simulated", chain->simulated},
-          {"float64", chain->float64},
-          {"disagreements", chain->disagreements}};
+  return {{"simulated", chain->simulated}, {"float64", chain->float64}, {"disagreements", chain->disagreements}};
 }
 
 Json path_json(const run::LibraryPath& path) {
@@ -158,8 +153,7 @@ Json evidence_json(const run::EvidenceDistance& evidence) {
           {"generation", evidence.generation},
           {"own_design", evidence.own_design},
           {"boards", evidence.boards},
-          {"mean_error_percent",
-           evidence.mean_error_percent ? Json(*evidence.mean_error_percent) : Json()}};
+          {"mean_error_percent", evidence.mean_error_percent ? Json(*evidence.mean_error_percent) : Json()}};
 }
 
 Json memory_json(const run::MemoryUse& use) {
@@ -199,17 +193,14 @@ void add_inference(const run::RunResult& result, Json& json) {
     kernels.push_back(std::move(row));
   }
   for (const run::NotModelled& part : inference.not_modelled) {
-    json["not_modelled"].push_back(
-        {{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
+    json["not_modelled"].push_back({{"what", part.what}, {"share", part.share ? Json(*part.share) : Json()}});
   }
-  for (const auto& [name, totals] :
-       {std::pair("dense", &inference.dense), std::pair("sparse", &inference.sparse),
-        std::pair("mix", &inference.mix)}) {
+  for (const auto& [name, totals] : {std::pair("dense", &inference.dense), std::pair("sparse", &inference.sparse),
+                                     std::pair("mix", &inference.mix)}) {
     if (*totals) {
       Json& variant = json["totals"][std::string(name)];
       variant["latency_us"] = (*totals)->latency_us;
-      set_figures(pass_figures(), Pass{&**totals, inference.batch, inference.pass},
-                  variant["inference"]);
+      set_figures(pass_figures(), Pass{&**totals, inference.batch, inference.pass}, variant["inference"]);
     }
   }
 }
@@ -234,12 +225,10 @@ std::string json_report(const run::RunResult& result) {
     add_inference(result, json);
   }
   if (const MeasuredTotals totals = measured_totals(result.operations); totals.launches > 0) {
-    json["totals"]["measured"] = Json{{"launches", totals.launches},
-                                      {"time_us", totals.measured_us},
-                                      {"simulated_us", totals.simulated_us}};
+    json["totals"]["measured"] =
+        Json{{"launches", totals.launches}, {"time_us", totals.measured_us}, {"simulated_us", totals.simulated_us}};
   }
-  if (const Json dense = power_json(result.operations, false),
-      sparse = power_json(result.operations, true);
+  if (const Json dense = power_json(result.operations, false), sparse = power_json(result.operations, true);
       !dense.empty() || !sparse.empty()) {
     json["power_over_time"] = Json{{"dense", dense}, {"sparse", sparse}};
   }
@@ -265,7 +254,7 @@ std::string json_report(const run::RunResult& result) {
   }
   for (const auto& [name, use] :
        {std::pair("dense", &result.dense_memory), std::pair("sparse", &result.sparse_memory)}) {
-    if (*use) {
+    if (*use && result.reports_memory) {
       json["memory"][name] = memory_json(**use);
     }
   }

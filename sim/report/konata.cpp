@@ -15,7 +15,7 @@ namespace sptc::report {
 namespace {
 
 constexpr int kThreadsOfPartition = 100;
-/// By tensor_core::StageWork::Stage: fetch, select, multiply, align and add, round.
+/// Letters by tensor_core::StageWork::Stage: fetch, select, multiply, align and add, round.
 constexpr std::array<std::string_view, 5> kStages{"F", "S", "M", "A", "R"};
 
 /// Lines of a log, by cycle. Ends of a cycle come before its beginnings.
@@ -51,22 +51,21 @@ class KonataLines {
   std::vector<Line> lines_;
 };
 
-void add_span(KonataLines& lines, std::size_t id, int lane, std::string_view stage,
-              std::int64_t begin, std::int64_t end) {
+void add_span(KonataLines& lines, std::size_t id, int lane, std::string_view stage, std::int64_t begin,
+              std::int64_t end) {
   if (end > begin) {
     lines.add(begin, false, fmt::format("S\t{}\t{}\t{}", id, lane, stage));
     lines.add(end, true, fmt::format("E\t{}\t{}\t{}", id, lane, stage));
   }
 }
 
-/// Stages in lane 0, what lies between them in lane 1: "p" waits for ports or room, "w" for the
-/// multipliers or the accumulator of the step before.
+/// Stages in lane 0, what lies between them in lane 1: "p" waits for ports or room, "w" for the multipliers or the
+/// accumulator of the step before.
 void add_rows(const gpu::LoggedMma& mma, std::size_t id, KonataLines& lines) {
   std::vector<tensor_core::StageWork> stages = mma.stages;
-  std::stable_sort(stages.begin(), stages.end(),
-                   [](const tensor_core::StageWork& a, const tensor_core::StageWork& b) {
-                     return std::pair(a.step, a.begin) < std::pair(b.step, b.begin);
-                   });
+  std::stable_sort(stages.begin(), stages.end(), [](const tensor_core::StageWork& a, const tensor_core::StageWork& b) {
+    return std::pair(a.step, a.begin) < std::pair(b.step, b.begin);
+  });
   std::int64_t at = mma.issued + 1;
   for (const tensor_core::StageWork& work : stages) {
     const bool is_fetch = work.stage == tensor_core::StageWork::Stage::kFetch;
@@ -91,8 +90,7 @@ class StallsOfWarps {
   }
 
   /// The instructions that are done, behind the cycles in which their rows begin, in that order.
-  std::vector<std::pair<std::int64_t, const gpu::LoggedMma*>> rows(
-      const gpu::PassageLog& log) const {
+  std::vector<std::pair<std::int64_t, const gpu::LoggedMma*>> rows(const gpu::PassageLog& log) const {
     std::vector<std::pair<std::int64_t, const gpu::LoggedMma*>> sorted;
     for (const gpu::LoggedMma& mma : log.instructions()) {
       if (mma.done >= 0) {
@@ -100,11 +98,10 @@ class StallsOfWarps {
         sorted.emplace_back(stall == nullptr ? mma.issued : stall->begin, &mma);
       }
     }
-    std::stable_sort(sorted.begin(), sorted.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     return sorted;
   }
-  /// In lane 1, with its reason as a label of the instruction.
+  /// Adds a row in lane 1, with its reason as a label of the instruction.
   void add_before(const gpu::LoggedMma& mma, std::size_t id, KonataLines& lines) const {
     if (const gpu::LoggedStall* const stall = before(mma)) {
       add_span(lines, id, 1, "i", stall->begin, mma.issued);
@@ -119,9 +116,9 @@ class StallsOfWarps {
       return nullptr;
     }
     const auto& stalls = found->second;
-    const auto after = std::upper_bound(
-        stalls.begin(), stalls.end(), mma.issued,
-        [](std::int64_t cycle, const gpu::LoggedStall* stall) { return cycle < stall->end; });
+    const auto after =
+        std::upper_bound(stalls.begin(), stalls.end(), mma.issued,
+                         [](std::int64_t cycle, const gpu::LoggedStall* stall) { return cycle < stall->end; });
     const bool ends_here = after != stalls.begin() && (*std::prev(after))->end == mma.issued;
     return ends_here ? *std::prev(after) : nullptr;
   }
@@ -140,11 +137,10 @@ std::string konata_log(const gpu::PassageLog& log) {
     const gpu::LoggedMma& mma = *logged;
     const int thread = kThreadsOfPartition * mma.partition + mma.warp_slot;
     lines.add(begun, false, fmt::format("I\t{}\t{}\t{}", id, id, thread));
-    lines.add(begun, false,
-              fmt::format("L\t{}\t0\tsub-partition {} warp {} D r{}", id, mma.partition,
-                          mma.warp_slot, mma.accumulator));
-    lines.add(begun, false,
-              fmt::format("L\t{}\t1\t{}", id, log.kernels()[mma.kernel].instruction.ptx_name()));
+    lines.add(
+        begun, false,
+        fmt::format("L\t{}\t0\tsub-partition {} warp {} D r{}", id, mma.partition, mma.warp_slot, mma.accumulator));
+    lines.add(begun, false, fmt::format("L\t{}\t1\t{}", id, log.kernels()[mma.kernel].instruction.ptx_name()));
     stalls.add_before(mma, id, lines);
     add_rows(mma, id, lines);
     const std::pair key{std::pair{mma.partition, mma.warp_slot}, mma.accumulator};

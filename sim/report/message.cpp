@@ -61,8 +61,7 @@ int report_exception() {
     write_message("sptcsim: error: this run needs more memory than there is or it may take\n");
     return kBadInput;
   } catch (const std::exception& error) {
-    write_message(
-        fmt::format("sptcsim: internal error: {}\n", base::bounded_message(error.what())));
+    write_message(fmt::format("sptcsim: internal error: {}\n", base::bounded_message(error.what())));
     return kInternalError;
   }
 }

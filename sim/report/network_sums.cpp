@@ -21,8 +21,7 @@ void add(const std::string& cause, double us, Waterfall& waterfall) {
 constexpr const char* kStaysDense = "layers that stay dense";
 constexpr const char* kLaunches = "launches";
 
-/// A launch of weights: half of its cycles at the dense clock is the ideal. Returns what its clock
-/// adds.
+/// A launch of weights: half of its cycles at the dense clock is the ideal. Returns what its clock adds.
 double add_sparse(const run::VariantResult& dense, const run::VariantResult& sparse, double count,
                   Waterfall& waterfall) {
   const double share = sparse.timing.executed_share;
@@ -39,8 +38,8 @@ double add_sparse(const run::VariantResult& dense, const run::VariantResult& spa
 }
 
 /// A launch that has no sparse variant. Returns what its clock adds.
-double add_dense(const run::VariantResult& dense, const run::VariantResult& among_sparse,
-                 double share, double count, Waterfall& waterfall) {
+double add_dense(const run::VariantResult& dense, const run::VariantResult& among_sparse, double share, double count,
+                 Waterfall& waterfall) {
   waterfall.ideal_us += count * share * dense.timing.time_us;
   add(kStaysDense, count * (1 - share) * dense.timing.time_us, waterfall);
   return count * (among_sparse.timing.time_us - dense.timing.time_us);
@@ -70,8 +69,7 @@ MeasuredTotals measured_totals(const std::vector<run::OperationResult>& operatio
   return totals;
 }
 
-std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations,
-                                           bool sparse) {
+std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations, bool sparse) {
   std::vector<PowerInterval> trace;
   bool any_sparse = false;
   double now_us = 0;
@@ -83,8 +81,8 @@ std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResul
       return {};
     }
     const double end_us = now_us + variant->timing.time_us * static_cast<double>(op.count);
-    trace.push_back({i, now_us, end_us, variant->energy->power_w, variant->energy->peak_power_w,
-                     variant->timing.clock_mhz});
+    trace.push_back(
+        {i, now_us, end_us, variant->energy->power_w, variant->energy->peak_power_w, variant->timing.clock_mhz});
     now_us = end_us;
   }
   return sparse && !any_sparse ? std::vector<PowerInterval>{} : trace;

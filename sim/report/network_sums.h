@@ -30,10 +30,9 @@ struct PowerInterval {
   double clock_mhz = 0;
 };
 
-/// Power over time of the network: its operations in order, each with all its launches at once, no
-/// time between them. Sparse: OperationResult::in_network(). Empty where an energy is not known.
-std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations,
-                                           bool sparse);
+/// Power over time of the network: its operations in order, each with all its launches at once, no time between them.
+/// Sparse: OperationResult::in_network(). Empty where an energy is not known.
+std::vector<PowerInterval> power_over_time(const std::vector<run::OperationResult>& operations, bool sparse);
 
 /// One cause that keeps the sparse network from its ideal time.
 struct GainLoss {
@@ -41,9 +40,9 @@ struct GainLoss {
   double us = 0;      ///< that it adds to the sparse time; negative where it saves
 };
 
-/// From the ideal gain of the pattern to the real one: `ideal_us` and all `losses` add up to the
-/// sparse time of the network. The order of the causes is fixed: layers that stay dense, launches,
-/// what bounds the sparse kernels beyond the ideal, the clock.
+/// Steps from the ideal gain of the pattern to the real one: `ideal_us` and all `losses` add up to the sparse time of
+/// the network. The order of the causes is fixed: layers that stay dense, launches, what bounds the sparse kernels
+/// beyond the ideal, the clock.
 struct Waterfall {
   double dense_us = 0;
   double ideal_us = 0;  ///< the dense time over the ratio of the pattern

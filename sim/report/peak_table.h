@@ -9,8 +9,8 @@
 
 namespace sptc::report {
 
-/// The peaks of a board as a table of at most 100 columns: at the boost clock and at the power
-/// limit, dense and sparse, and what its data sheet prints.
+/// The peaks of a board as a table of at most 100 columns: at the boost clock and at the power limit, dense and sparse,
+/// and what its data sheet prints.
 std::string peaks_text(const run::BoardPeaks& board);
 
 /// The same, a row for each type; what is not known is null.

@@ -29,9 +29,7 @@ std::string time_left(const std::optional<double>& seconds) {
 }  // namespace
 
 ProgressBar::ProgressBar(bool quiet, Elsewhere elsewhere)
-    : terminal_(is_terminal(STDERR_FILENO)),
-      color_(has_color(STDERR_FILENO)),
-      next_line_(kSecondsBetweenLines) {
+    : terminal_(is_terminal(STDERR_FILENO)), color_(has_color(STDERR_FILENO)), next_line_(kSecondsBetweenLines) {
   enabled_ = !quiet && (terminal_ || elsewhere == Elsewhere::kLines);
 }
 
@@ -41,9 +39,8 @@ ProgressBar::~ProgressBar() {
 
 std::string ProgressBar::line(const Progress& now) {
   const std::size_t filled = now.total == 0 ? kBarWidth : kBarWidth * now.done / now.total;
-  return fmt::format("[{}{}] {}/{}{}{}, {} left{}{}", std::string(filled, '#'),
-                     std::string(kBarWidth - filled, '.'), now.done, now.total,
-                     now.detail.empty() ? "" : ", ", now.detail, time_left(now.seconds_left),
+  return fmt::format("[{}{}] {}/{}{}{}, {} left{}{}", std::string(filled, '#'), std::string(kBarWidth - filled, '.'),
+                     now.done, now.total, now.detail.empty() ? "" : ", ", now.detail, time_left(now.seconds_left),
                      now.next.empty() ? "" : ": ", now.next.substr(0, 32));
 }
 
@@ -57,8 +54,8 @@ void ProgressBar::update(const Progress& now) {
   }
   const double elapsed = elapsed_seconds();
   if (terminal_ && elapsed >= kPatienceSeconds) {
-    write_to_terminal(fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "",
-                                  base::escaped(line(now)), color_ ? "\033[0m" : ""));
+    write_to_terminal(
+        fmt::format("\r\033[K{}{}{}", color_ ? "\033[36m" : "", base::escaped(line(now)), color_ ? "\033[0m" : ""));
     drawn_ = true;
   } else if (!terminal_ && elapsed >= next_line_) {
     write_message(line(now) + "\n");
@@ -69,8 +66,7 @@ void ProgressBar::update(const Progress& now) {
 void ProgressBar::update(std::size_t done, std::size_t total, const std::string& next) {
   Progress now{done, total, {}, {}, next};
   if (done > 0) {
-    now.seconds_left =
-        elapsed_seconds() / static_cast<double>(done) * static_cast<double>(total - done);
+    now.seconds_left = elapsed_seconds() / static_cast<double>(done) * static_cast<double>(total - done);
   }
   update(now);
 }

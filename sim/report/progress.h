@@ -8,7 +8,6 @@
 
 namespace sptc::report {
 
-/// How far a long task is.
 struct Progress {
   std::size_t done = 0;
   std::size_t total = 0;
@@ -17,8 +16,8 @@ struct Progress {
   std::string next = {};    ///< name of the step that begins
 };
 
-/// A progress bar with the time left, on stderr. On a terminal it appears where the work takes
-/// longer than a second, and is gone when the work is done.
+/// A progress bar with the time left, on stderr. On a terminal it appears where the work takes longer than a second,
+/// and is gone when the work is done.
 class ProgressBar {
  public:
   /// Where stderr is no terminal, or one without escape sequences.

@@ -31,7 +31,7 @@ std::string report(const run::RunResult& result, ReportFormat format, const Text
     case ReportFormat::kText:
       break;
   }
-  return style.verbose ? text_report(result) : short_report(result, style.color);
+  return text_report(result, style);
 }
 
 }  // namespace sptc::report

@@ -53,14 +53,12 @@ Json names_of(const Figures<Result>& figures) {
   return json;
 }
 
-/// The figures of `result`; null where it has none.
 template <typename Result>
 Json values_of(const Figures<Result>& figures, const Result& result) {
   Json row = Json::array();
   for (const Figure<Result>& figure : figures) {
     const std::optional<FigureValue> value = figure.value(result);
-    row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value)
-                        : Json());
+    row.push_back(value ? std::visit([](const auto& held) { return json_of(held); }, *value) : Json());
   }
   return row;
 }
@@ -91,7 +89,6 @@ class VariantTable {
   Json rows_ = Json::array();
 };
 
-/// The figures of an operation, and the places of its variants.
 Json operation_json(const run::OperationResult& op, bool explained, VariantTable& variants) {
   Json row = values_of(operation_figures(explained), op);
   row.push_back(variants.index_of(op.dense));
@@ -136,19 +133,14 @@ Json waterfall_json(const run::RunResult& result) {
 
 Json board_json(const run::RunResult& result, const gpu::GpuSpec& gpu) {
   const run::BoardFigures figures = run::board_figures(gpu);
-  Json json{{"sms", figures.sms},
-            {"clock_mhz", figures.boost_clock_mhz},
-            {"dram", figures.dram_gb_per_s},
-            {"l2", figures.l2_gb_per_s},
-            {"smem", figures.shared_memory_gb_per_s},
-            {"peaks", Json::object()}};
+  Json json{{"sms", figures.sms},        {"clock_mhz", figures.boost_clock_mhz},   {"dram", figures.dram_gb_per_s},
+            {"l2", figures.l2_gb_per_s}, {"smem", figures.shared_memory_gb_per_s}, {"peaks", Json::object()}};
   for (const run::OperationResult& op : result.operations) {
     const double share = op.sparse ? op.sparse->timing.executed_share : 1;
     const auto& shown = op.sparse ? op.sparse : op.dense;
     const bool has_scales = shown && shown->kernel.instruction.scales;
     Json& peaks = json["peaks"][std::string(numerics::name(op.dtype))];
-    const double dense =
-        run::peak_tflops(gpu, {op.dtype, has_scales ? shown->kernel.instruction.scales->block : 0});
+    const double dense = run::peak_tflops(gpu, {op.dtype, has_scales ? shown->kernel.instruction.scales->block : 0});
     if (peaks.is_null() || share < 1) {
       peaks = Json::array({dense, dense / share});
     }
@@ -170,9 +162,8 @@ Json neighbours_json(const run::RunResult& result) {
       if (json.size() == kMost) {
         break;
       }
-      json.push_back(
-          Json::array({pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype),
-                       measured_json(pair.dense), measured_json(pair.sparse)}));
+      json.push_back(Json::array({pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype),
+                                  measured_json(pair.dense), measured_json(pair.sparse)}));
     }
   }
   return json;
@@ -182,19 +173,17 @@ Json neighbours_json(const run::RunResult& result) {
 Json power_json(const run::RunResult& result, bool sparse) {
   Json json = Json::array();
   for (const PowerInterval& interval : power_over_time(result.operations, sparse)) {
-    json.push_back(Json::array({interval.operation, rounded(interval.to_us),
-                                rounded(interval.power_w), rounded(interval.clock_mhz)}));
+    json.push_back(Json::array(
+        {interval.operation, rounded(interval.to_us), rounded(interval.power_w), rounded(interval.clock_mhz)}));
   }
   return json;
 }
 
 }  // namespace
 
-std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu,
-                     const std::string& command) {
+std::string run_page(const run::RunResult& result, const gpu::GpuSpec& gpu, const std::string& command) {
   const Verdict verdict = verdict_of(result);
-  const std::string measured =
-      verdict.measured + (verdict.measured.empty() ? "" : " ") + verdict.evidence;
+  const std::string measured = verdict.measured + (verdict.measured.empty() ? "" : " ") + verdict.evidence;
   VariantTable variants(result.explained);
   Json json{{"version", program_version()},
             {"command", command},

@@ -3,6 +3,7 @@
 #include "sim/report/explanation.h"
 #include "sim/report/figures.h"
 #include "sim/report/inference_report.h"
+#include "sim/report/message.h"
 #include "sim/report/network_sums.h"
 #include "sim/report/report.h"
 #include "sim/report/verdict.h"
@@ -12,371 +13,295 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kWidth = 120;
-constexpr std::size_t kNameWidth = 28;
+constexpr std::size_t kWidth = 100;
+constexpr std::size_t kListWidth = 120;  // of lists and figures
+constexpr std::size_t kNameWidth = 24;
+constexpr std::size_t kMostRows = 12;
 
-// In the first column stands head_of(), or the extents of an operation.
-constexpr const char* kRow = "{:<43} {} {:>12} {:>8} {:>6} {:>5} {:>8} {:<9}";
+/// Where colours begin and end, or nothing. The escape sequences of a terminal come once the whole text is escaped,
+/// which the strings of files are in; until then a mark that the text has nowhere stands on both sides of a code.
+class Paint {
+ public:
+  static constexpr char kMark = '\x01';
 
-/// One line, without the blanks at its end.
-template <typename... Args>
-void line(std::string& out, const char* format, const Args&... args) {
-  out += line_of(fmt::format(fmt::runtime(format), args...));
-}
+  explicit Paint(bool color) : color_(color) {}
 
-std::string time_text(double us) {
-  return us < 1e7 ? fmt::format("{:.3f}", us) : fmt::format("{:.0f}", us);
-}
-
-std::string check_text(const std::optional<run::CheckResult>& check) {
-  if (!check) {
-    return "-";
+  /// What was painted, with escape sequences, and nothing else that a terminal obeys.
+  static std::string in_colors(std::string_view painted) {
+    std::string text;
+    for (bool is_code = false; !painted.empty(); is_code = !is_code) {
+      const std::string_view part = painted.substr(0, painted.find(kMark));
+      text += is_code ? fmt::format("\033[{}m", part) : printed(part);
+      painted.remove_prefix(std::min(painted.size(), part.size() + 1));
+    }
+    return text;
   }
-  if (check->mismatches > 0) {
-    return "FAIL";
+
+  std::string bold(const std::string& text) const { return painted("1", text); }
+  std::string dim(const std::string& text) const { return painted("2", text); }
+  std::string red(const std::string& text) const { return painted("31", text); }
+  /// Green for a gain, red for a loss.
+  std::string by_sign(int sign, const std::string& text) const {
+    return sign == 0 ? text : painted(sign > 0 ? "32" : "31", text);
   }
-  return check->undecided > 0 ? "undecided" : "ok";
-}
 
-/// The columns of variant and cycles; a long name ("128:2:16") takes of the blanks between.
-std::string variant_cells(const std::string& variant, const std::string& cycles) {
-  constexpr std::size_t kCells = 20;
-  const std::size_t used = variant.size() + cycles.size();
-  return variant + std::string(used < kCells ? kCells - used : 1, ' ') + cycles;
-}
-
-std::string head_of(std::string_view name, std::string_view launches, std::string_view type) {
-  return fmt::format("{:<28} {:>9} {:<4}", name, launches, type);
-}
-
-void append_variant(std::string& out, const std::string& head, const std::string& variant,
-                    const std::optional<run::VariantResult>& figures, const std::string& speedup) {
-  if (!figures) {
-    line(out, kRow, head, variant_cells(variant, "-"), "-", "-", "-", "-", "", "");
-    return;
+ private:
+  std::string painted(std::string_view code, const std::string& text) const {
+    return color_ ? fmt::format("{0}{1}{0}{2}{0}0{0}", kMark, code, text) : text;
   }
-  line(out, kRow, head, variant_cells(variant, std::to_string(figures->timing.cycles)),
-       time_text(figures->timing.time_us), fmt::format("{:.1f}", figures->timing.tflops),
-       fmt::format("{:.1f}", 100 * figures->timing.utilization),
-       fmt::format("{:.1f}", 100 * figures->timing.padding), speedup, check_text(figures->check));
+
+  bool color_;
+};
+
+std::string row(std::string_view name, std::string_view extents, std::string_view launches, std::string_view type,
+                std::string_view dense, std::string_view sparse) {
+  return fmt::format("{:<24} {:<23} {:>8} {:<5} {:>9} {:>9}", name, extents, launches, type, dense, sparse);
 }
 
-/// Figures, group by group, in lines of at most kWidth columns, each group behind `name`.
+std::string gain_cell(const Paint& paint, const std::optional<double>& speedup) {
+  return speedup ? paint.by_sign(sign_of_gain(*speedup), fmt::format("{:>6.2f}x", *speedup)) : fmt::format("{:>7}", "");
+}
+
+std::string time_cell(const std::optional<run::VariantResult>& variant) {
+  return variant ? scaled_time(variant->timing.time_us) : "-";
+}
+
+std::string operation_row(const Paint& paint, const run::OperationResult& op) {
+  const std::string launches = op.batch > 1 ? fmt::format("{}x{}", op.batch, op.count) : std::to_string(op.count);
+  const auto& shown = op.sparse ? op.sparse : op.dense;
+  return line_of(row(fitted_layer(op.name, kNameWidth), fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
+                     launches, numerics::name(op.dtype), time_cell(op.dense), time_cell(op.sparse)) +
+                 gain_cell(paint, op.speedup()) + "  " + std::string(shown ? bound_of(*shown) : std::string_view()));
+}
+
+/// The `most` operations that take most of the time, in the order of the workload.
+std::vector<std::size_t> largest(const std::vector<run::OperationResult>& operations, std::size_t most) {
+  std::vector<std::size_t> order(operations.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (order.size() <= most) {
+    return order;
+  }
+  const auto time = [&](std::size_t i) {
+    const run::OperationResult& op = operations[i];
+    const auto& figures = op.dense ? op.dense : op.sparse;
+    return figures ? static_cast<double>(op.count) * figures->timing.time_us : 0;
+  };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return time(a) > time(b); });
+  order.resize(most);
+  std::sort(order.begin(), order.end());
+  return order;
+}
+
+std::string total_row(const Paint& paint, const run::RunResult& result) {
+  std::int64_t launches = 0;
+  for (const run::OperationResult& op : result.operations) {
+    launches += op.count;
+  }
+  const auto time = [](const std::optional<run::VariantTotals>& total) {
+    return total ? scaled_time(total->time_us) : std::string("-");
+  };
+  return line_of(paint.bold(row("all GEMMs", "", std::to_string(launches), "", time(result.totals.dense),
+                                time(result.totals.sparse))) +
+                 gain_cell(paint, result.totals.speedup));
+}
+
+/// Figures, group by group, in lines of at most kListWidth columns, each group behind `name`.
 template <typename Result>
-void append_figures(std::string& out, const std::string& name, const Figures<Result>& figures,
-                    const Result& result) {
+std::string figures_text(const std::string& name, const Figures<Result>& figures, const Result& result) {
   constexpr int kDigits = 6;
-  std::string text, group;
+  std::string out, text, group;
   visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
-    const std::string item =
-        figure.key + " " + fitted_name(figure_text(value, kDigits), kWidth / 2);
+    const std::string item = figure.key + " " + fitted_name(figure_text(value, kDigits), kListWidth / 2);
     if (text.empty() || figure.group != group) {
       out += text.empty() ? "" : text + "\n";
       group = figure.group;
       text = "    " + name + (group.empty() ? "" : " " + group) + ": " + item;
-    } else if (text.size() + item.size() + 3 > kWidth) {
+    } else if (text.size() + item.size() + 3 > kListWidth) {
       out += text + ",\n";
       text = "      " + item;
     } else {
       text += ", " + item;
     }
   });
-  out += text.empty() ? "" : text + "\n";
+  return text.empty() ? out : out + text + "\n";
 }
 
-/// All of a launch, and what of it goes through each rail of the board.
-void append_launch(std::string& out, const std::string& name,
-                   const std::optional<run::VariantResult>& launch, bool explained) {
-  if (launch) {
-    append_figures(out, name, variant_figures(explained), *launch);
+/// All figures of a launch or of a network, and those of each rail of the board.
+template <typename Result>
+std::string figures_with_rails(const std::string& name, const Figures<Result>& figures,
+                               const std::optional<Result>& result) {
+  if (!result) {
+    return "";
   }
-  if (launch && launch->energy) {
-    append_figures(out, name, rail_figures(*launch->energy), *launch->energy);
-  }
+  const std::string text = figures_text(name, figures, *result);
+  return result->energy ? text + figures_text(name, rail_figures(*result->energy), *result->energy) : text;
 }
 
-void append_operation(std::string& out, const run::OperationResult& op, bool explained) {
-  const auto speedup = op.speedup();
-  append_variant(out,
-                 head_of(fitted_layer(op.name, kNameWidth),
-                         fmt::format("{}x{}", op.batch, op.count), numerics::name(op.dtype)),
-                 "dense", op.dense, "");
-  append_variant(out, fmt::format("  {} x {} x {}", op.shape.m, op.shape.n, op.shape.k), op.pattern,
-                 op.sparse, speedup ? fmt::format("{:.2f}x", *speedup) : "");
-  append_figures(out, "operation", operation_figures(false), op);
-  append_launch(out, "dense", op.dense, explained);
-  append_launch(out, op.pattern, op.sparse, explained);
+std::string details(const run::OperationResult& op, bool explained) {
+  const Figures<run::VariantResult>& figures = variant_figures(explained);
+  std::string text = figures_text("operation", operation_figures(false), op);
+  if (const run::VariantResult* simulated = op.as_measured()) {
+    text += fmt::format("    measured {:.3f} us, simulated {:.3f} ({:+.1f} %)\n", op.measured_us,
+                        simulated->timing.time_us, 100 * (simulated->timing.time_us / op.measured_us - 1));
+  }
+  return text + figures_with_rails("dense", figures, op.dense) + figures_with_rails(op.pattern, figures, op.sparse);
 }
 
-void append_total(std::string& out, const char* label, const char* variant,
-                  const std::optional<run::VariantTotals>& total, const std::string& speedup) {
-  if (!total) {
-    return;
-  }
-  line(out, kRow, head_of(label, "", ""), variant_cells(variant, ""), time_text(total->time_us),
-       fmt::format("{:.1f}", total->tflops), "", "", speedup, total->mismatches > 0 ? "FAIL" : "");
+std::string details(const run::RunResult& result) {
+  return figures_with_rails("dense", total_figures(), result.totals.dense) +
+         figures_with_rails(sparse_column(result), total_figures(), result.totals.sparse) +
+         figures_text("all GEMMs", total_comparison_figures(), result.totals);
 }
 
-void append_totals(std::string& out, const run::Totals& totals) {
-  const std::string speedup = totals.speedup ? fmt::format("{:.2f}x", *totals.speedup) : "";
-  append_total(out, "total, GEMMs only", "dense", totals.dense, "");
-  append_total(out, totals.dense ? "" : "total, GEMMs only", "sparse", totals.sparse, speedup);
-  if (totals.sparse) {
-    out += "Operations without a sparse variant enter the sparse total with their dense time.\n";
+std::string table(const Paint& paint, const run::RunResult& result, bool verbose) {
+  std::string out =
+      paint.dim(row("layer", "m x n x k", "launches", "type", "dense", sparse_column(result)) + "   gain  bound by") +
+      "\n";
+  const std::vector<std::size_t> shown = largest(result.operations, verbose ? result.operations.size() : kMostRows);
+  for (const std::size_t i : shown) {
+    out += operation_row(paint, result.operations[i]);
+    out += verbose ? details(result.operations[i], result.explained) : "";
   }
+  if (shown.size() < result.operations.size()) {
+    out += paint.dim(fmt::format("and {} that take less (--verbose)", result.operations.size() - shown.size())) + "\n";
+  }
+  return out + total_row(paint, result) + (verbose ? details(result) : "");
 }
 
-/// The time of a variant of the network by what it is made of, count-weighted.
-struct TimeParts {
-  double cycles_us = 0, launch_us = 0;
-  double least_mhz = std::numeric_limits<double>::infinity(), most_mhz = 0;
-
-  void add(const run::VariantResult& figures, std::int64_t count) {
-    const auto launches = static_cast<double>(count);
-    cycles_us += launches * (figures.timing.time_us - figures.timing.launch_us);
-    launch_us += launches * figures.timing.launch_us;
-    least_mhz = std::min(least_mhz, figures.timing.clock_mhz);
-    most_mhz = std::max(most_mhz, figures.timing.clock_mhz);
+std::string energy_lines(const Paint& paint, const run::Totals& totals) {
+  const auto& dense = totals.dense ? totals.dense->energy : std::nullopt;
+  const auto& sparse = totals.sparse ? totals.sparse->energy : std::nullopt;
+  if (!dense && !sparse) {
+    return "";
   }
-  std::string clock() const {
-    return most_mhz - least_mhz < 0.5 ? fmt::format("{:.0f} MHz", most_mhz)
-                                      : fmt::format("{:.0f} to {:.0f} MHz", least_mhz, most_mhz);
-  }
-};
-
-/// What the time is made of.
-void append_time_parts(std::string& out, const run::RunResult& result) {
-  TimeParts dense;
-  TimeParts sparse;
-  for (const run::OperationResult& op : result.operations) {
-    if (op.dense) {
-      dense.add(*op.dense, op.count);
-    }
-    const run::VariantResult* in_sparse = op.in_network(true);
-    if (result.totals.sparse && in_sparse != nullptr) {
-      sparse.add(*in_sparse, op.count);
-    }
-  }
-  out += "time = cycles / clock + launches\n";
-  const auto row = [&](const char* variant, const TimeParts& parts) {
-    if (parts.most_mhz > 0) {
-      line(out, "  {:<7} {} us of cycles at {} + {} of launches", variant,
-           time_text(parts.cycles_us), parts.clock(), time_text(parts.launch_us));
-    }
+  const auto cell = [](const std::optional<run::EnergyResult>& energy, std::size_t part) {
+    return energy ? scaled_energy(energy_shares(*energy)[part].uj) : std::string("-");
   };
-  row("dense", dense);
-  row("sparse", sparse);
-}
-
-/// Measured beside simulated times, per launch and in all; nothing where nothing was measured.
-void append_measured(std::string& out, const std::vector<run::OperationResult>& operations) {
-  static constexpr const char* kMeasuredRow = "  {:<28} {:>24} {:>9} {:<7} {:>12} {:>12} {:>8}\n";
-  const auto row = [&](const std::string& name, const std::string& extents,
-                       const std::string& launches, const std::string& variant, double measured,
-                       double simulated) {
-    out += fmt::format(kMeasuredRow, name, extents, launches, variant,
-                       fmt::format("{:.3f}", measured), fmt::format("{:.3f}", simulated),
-                       fmt::format("{:+.1f}", 100 * (simulated / measured - 1)));
+  std::string out =
+      "\n" + paint.dim(fmt::format("{:<42} {:>9} {:>9}", "energy", "dense", sparse ? "sparse" : "-")) + "\n";
+  const auto shares = energy_shares(dense ? *dense : *sparse);
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    out += fmt::format("{:<42} {:>9} {:>9}\n", shares[i].name, cell(dense, i), cell(sparse, i));
+  }
+  const auto total = [](const std::optional<run::EnergyResult>& energy) {
+    return energy ? scaled_energy(energy->total_uj) : std::string("-");
   };
-  const MeasuredTotals totals = measured_totals(operations);
-  if (totals.launches == 0) {
-    return;
+  std::string watts;
+  for (const auto& [name, energy] : {std::pair{"dense", &dense}, {"sparse", &sparse}}) {
+    watts += *energy ? fmt::format("{}{:.0f} W {}", watts.empty() ? ", " : " and ", (*energy)->power_w, name) : "";
   }
-  out += "\nmeasured beside simulated, us per launch\n";
-  out += fmt::format(kMeasuredRow, "operation", "m x n x k", "batch*cnt", "variant", "measured",
-                     "simulated", "% off");
-  for (const run::OperationResult& op : operations) {
-    if (const run::VariantResult* simulated = op.as_measured()) {
-      row(fitted_layer(op.name, kNameWidth),
-          fmt::format("{} x {} x {}", op.shape.m, op.shape.n, op.shape.k),
-          fmt::format("{}x{}", op.batch, op.count), op.measured_sparse ? op.pattern : "dense",
-          op.measured_us, simulated->timing.time_us);
-    }
-  }
-  row(fmt::format("all {} launches", totals.launches), "", "", "", totals.measured_us,
-      totals.simulated_us);
-}
-
-/// Energies of the totals, dense beside sparse: what does not print as zero, so that the rows add
-/// up to the total.
-void append_energy(std::string& out, const run::Totals& totals) {
-  const run::EnergyResult* dense =
-      totals.dense && totals.dense->energy ? &*totals.dense->energy : nullptr;
-  const run::EnergyResult* sparse =
-      totals.sparse && totals.sparse->energy ? &*totals.sparse->energy : nullptr;
-  const run::EnergyResult* any = dense != nullptr ? dense : sparse;
-  if (any == nullptr) {
-    return;
-  }
-  const auto row = [&](std::string_view what, const auto& text_of) {
-    const auto cell = [&](const run::EnergyResult* energy) {
-      return energy == nullptr ? std::string("-") : text_of(*energy);
+  out += paint.bold(fmt::format("{:<42} {:>9} {:>9}", "total" + watts, total(dense), total(sparse))) + "\n";
+  const auto& rails = (dense ? *dense : *sparse).rails_uj;
+  for (std::size_t i = 0; i < rails.size(); ++i) {
+    const auto rail_w = [i](const std::optional<run::EnergyResult>& energy) {
+      return energy ? fmt::format("{:.1f} W", energy->rail_w(i)) : std::string("-");
     };
-    line(out, "  {:<20} {:>14} {:>14}", what, cell(dense), cell(sparse));
-  };
-  const auto uj = [any](double value) { return uj_text(value, any->total_uj); };
-  const auto shows = [any](const run::EnergyResult* energy, std::size_t part) {
-    return energy != nullptr && uj_shows(energy->parts_uj[part].second, any->total_uj);
-  };
-  using Energy = run::EnergyResult;
-  line(out, "\nenergy, GEMMs only, uJ");
-  line(out, "  {:<20} {:>14} {:>14}", "", "dense", "sparse");
-  for (std::size_t i = 0; i < any->parts_uj.size(); ++i) {
-    if (shows(dense, i) || shows(sparse, i)) {
-      row(any->parts_uj[i].first, [&](const Energy& e) { return uj(e.parts_uj[i].second); });
-    }
+    out += fmt::format("{:<42} {:>9} {:>9}\n", "of it through " + rails[i].first, rail_w(dense), rail_w(sparse));
   }
-  row("total", [&](const Energy& e) { return uj(e.total_uj); });
-  if (any->factors) {
-    row("  constants low", [&](const Energy& e) { return uj(e.bounds_uj.low); });
-    row("  constants high", [&](const Energy& e) { return uj(e.bounds_uj.high); });
-  }
-  row("average power W", [](const Energy& e) { return fmt::format("{:.1f}", e.power_w); });
-  row("peak power W", [](const Energy& e) { return fmt::format("{:.1f}", e.peak_power_w); });
-  row("pJ per flop", [](const Energy& e) { return fmt::format("{:.4f}", e.pj_per_flop); });
-  for (std::size_t i = 0; i < any->rails_uj.size(); ++i) {
-    const std::string& rail = any->rails_uj[i].first;
-    row(rail + " uJ", [&](const Energy& e) { return uj(e.rails_uj[i].second); });
-    row(rail + " W", [i](const Energy& e) { return fmt::format("{:.1f}", e.rail_w(i)); });
-  }
-  if (totals.performance_per_watt_ratio) {
-    line(out, "  performance per watt, sparse / dense: {:.2f}x{}",
-         *totals.performance_per_watt_ratio,
-         totals.per_watt_bounds
-             ? fmt::format(" ({:.2f}x to {:.2f}x within the ranges of the constants)",
-                           totals.per_watt_bounds->low, totals.per_watt_bounds->high)
-             : "");
-  }
+  return out;
 }
 
-/// All checks of a run, and where the extremes are.
-struct CheckSummary {
-  std::string mode;
+/// What the checks of values found, in a line; a failure says where.
+std::string checks(const Paint& paint, const run::RunResult& result, bool verbose) {
   std::int64_t elements = 0, mismatches = 0, undecided = 0;
-  double worst_error = -1, bound = 0, worst_ratio = 0;
-  std::string worst_at;
-  std::string violation;
-};
-
-void add(const run::OperationResult& op, const run::CheckResult& check, bool sparse,
-         CheckSummary& summary) {
-  const std::string at = fitted_layer(op.name, kNameWidth) + (sparse ? ", sparse" : ", dense");
-  summary.mode = check.mode;
-  summary.elements += check.elements;
-  summary.mismatches += check.mismatches;
-  summary.undecided += check.undecided;
-  summary.worst_ratio = std::max(summary.worst_ratio, check.worst_ratio);
-  if (check.worst_error > summary.worst_error) {
-    summary.worst_error = check.worst_error;
-    summary.bound = check.bound;
-    summary.worst_at = at;
+  result.for_each_variant([&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
+    if (variant.check) {
+      elements += variant.check->elements;
+      mismatches += variant.check->mismatches;
+      undecided += variant.check->undecided;
+    }
+  });
+  if (elements == 0) {
+    return "Values were not checked.\n";
   }
-  if (summary.violation.empty() && check.first_violation) {
-    const run::Violation& found = *check.first_violation;
-    summary.violation = fmt::format("{}, batch {}, D[{}, {}]: got 0x{:08x}, expected {}0x{:08x}",
-                                    at, found.batch, found.row, found.col, found.got,
-                                    check.mode == "exact" ? "" : "about ", found.expected);
-  }
+  std::string text = fmt::format("Values: {} elements compared, {} mismatches", elements, mismatches);
+  text += undecided > 0 ? fmt::format(", {} undecided", undecided) : "";
+  return mismatches == 0 ? text + ".\n"
+                         : paint.red(text + ": FAIL" + (verbose ? "." : " (--verbose says where).")) + "\n";
 }
 
-void append_checks(std::string& out, const run::RunResult& result) {
-  CheckSummary summary;
-  result.for_each_variant(
-      [&](const run::OperationResult& op, const run::VariantResult& variant, bool sparse) {
-        if (variant.check) {
-          add(op, *variant.check, sparse, summary);
-        }
-      });
-  if (summary.mode.empty()) {
-    out += "\ncheck none: values were not checked\n";
-    return;
-  }
-  line(out, "\ncheck {} ({}): {} elements compared, {} mismatches", summary.mode,
-       summary.mode == "exact" ? "bits against the plain arithmetic"
-                               : "Eigen in double precision, proved error bound",
-       summary.elements, summary.mismatches);
-  line(out, "  worst error {:.3g}, bound there {:.3g} ({}); largest error/bound {:.3g}",
-       summary.worst_error, summary.bound, summary.worst_at, summary.worst_ratio);
-  if (summary.undecided > 0) {
-    line(out, "  {} elements are undecided: their partial sums may reach 2^128 and overflow",
-         summary.undecided);
-  }
-  if (!summary.violation.empty()) {
-    line(out, "  first violation: {}", summary.violation);
-  }
+std::string measured_line(const run::RunResult& result) {
+  const MeasuredTotals totals = measured_totals(result.operations);
+  return totals.launches == 0
+             ? ""
+             : fmt::format("{} launches were measured: {}; simulated: {} ({:+.1f} %).\n", totals.launches,
+                           scaled_time(totals.measured_us), scaled_time(totals.simulated_us),
+                           100 * (totals.simulated_us / totals.measured_us - 1));
 }
 
-/// "label: item, item, ..." broken into lines of at most kWidth.
-void append_list(std::string& out, const std::string& label,
-                 const std::vector<std::string>& items) {
-  std::string text = label;
+std::string assumed_line(const run::RunResult& result) {
+  constexpr double kPercent = 100;
+  return fmt::format("This rests on {} assumed numbers{}; --verbose lists them.", result.assumed.size(),
+                     result.assumed_share ? fmt::format(", whose doubled costs would add {:.0f} % of the time",
+                                                        kPercent * *result.assumed_share)
+                                          : "");
+}
+
+/// "label: item, item, ..." broken into lines of at most kListWidth.
+std::string list_text(const std::string& label, const std::vector<std::string>& items) {
+  if (items.empty()) {
+    return "";
+  }
+  std::string out, text = label;
   for (std::size_t i = 0; i < items.size(); ++i) {
     const std::string item = " " + items[i] + (i + 1 < items.size() ? "," : "");
-    if (text.size() + item.size() > kWidth) {
+    if (text.size() + item.size() > kListWidth) {
       out += text + "\n";
       text = " ";
     }
     text += item;
   }
-  out += text + "\n";
+  return out + text + "\n";
+}
+
+std::string options_text(const run::RunResult& result) {
+  std::vector<std::string> options;
+  for (const auto& [key, value] : result.options) {
+    options.push_back(key + " " + fitted_name(value, kListWidth / 2));
+  }
+  options.push_back("seed " + std::to_string(result.seed));
+  return list_text(fmt::format("sptcsim {}, options:", program_version()), options);
+}
+
+std::string painted_report(const run::RunResult& result, const Paint& paint, bool verbose) {
+  const Verdict verdict = verdict_of(result);
+  std::string out = paint.bold(wrapped(verdict.gain, kWidth));
+  if (!result.does_not_fit.empty()) {
+    out += paint.red(wrapped("It " + result.does_not_fit + ".", kWidth));
+  }
+  for (const std::string& sentence : {verdict.path, verdict.extremes, verdict.measured, verdict.evidence}) {
+    out += wrapped(sentence, kWidth);
+  }
+  out += verbose ? options_text(result) : "";
+  out += result.inference ? inference_text(result, verbose) : "";
+  out += "\n" + table(paint, result, verbose) + energy_lines(paint, result.totals);
+  out += accuracy_text(result) + "\n" + measured_line(result) + checks(paint, result, verbose);
+  for (const std::string& note : result.notes) {
+    out += verbose ? "note: " + note + "\n" : wrapped("note: " + note, kWidth);
+  }
+  out +=
+      verbose ? list_text("assumed, not measured or cited:", result.assumed) : paint.dim(assumed_line(result)) + "\n";
+  return out + explanation_text(result);
 }
 
 }  // namespace
 
-std::string text_report(const run::RunResult& result) {
-  std::string out;
-  line(out, "sptcsim {}: {} on {} ({})", program_version(), fitted_name(result.workload, 60),
-       result.arch, result.made_by);
-  std::vector<std::string> options;
-  for (const auto& [key, value] : result.options) {
-    options.push_back(key + " " + fitted_name(value, kWidth / 2));
-  }
-  options.push_back("seed " + std::to_string(result.seed));
-  append_list(out, "options:", options);
-  if (!result.does_not_fit.empty()) {
-    out += "warning: the network " + result.does_not_fit + "\n";
-  }
-  out +=
-      "TFLOP/s are effective: skipped zeros count. "
-      "util = useful executed MACs, of the peak in these cycles.\n\n";
-  line(out, kRow, head_of("operation, m x n x k", "batch*cnt", "type"),
-       variant_cells("variant", "cycles"), "time us", "TFLOP/s", "util %", "pad %", "speed-up",
-       "check");
-  for (const run::OperationResult& op : result.operations) {
-    append_operation(out, op, result.explained);
-  }
-  append_totals(out, result.totals);
-  append_time_parts(out, result);
-  const Verdict verdict = verdict_of(result);
-  for (const std::string& sentence : {verdict.path, verdict.measured, verdict.evidence}) {
-    if (!sentence.empty()) {
-      out += sentence + "\n";
-    }
-  }
-  append_measured(out, result.operations);
-  append_energy(out, result.totals);
-  if (result.inference) {
-    out += inference_text(result);
-  }
-  out += explanation_text(result);
-  out += accuracy_text(result);
-  append_checks(out, result);
-  for (const std::string& note : result.notes) {
-    out += "note: " + note + "\n";
-  }
-  if (!result.assumed.empty()) {
-    append_list(out, "assumed, not measured or cited:", result.assumed);
-  }
-  return out;
+std::string text_report(const run::RunResult& result, const TextStyle& style) {
+  const std::string plain = painted_report(result, Paint(false), style.verbose);
+  const bool has_mark = plain.find(Paint::kMark) != std::string::npos;
+  return !style.color ? plain
+         : has_mark   ? printed(plain)
+                      : Paint::in_colors(painted_report(result, Paint(true), style.verbose));
 }
 
 }  // namespace sptc::report

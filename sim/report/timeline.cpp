@@ -17,9 +17,8 @@
 namespace sptc::report {
 namespace {
 
-/// By tensor_core::StageWork::Stage.
-constexpr std::array<std::string_view, 5> kStages{"fetch operands", "select", "multiply",
-                                                  "align, add", "round"};
+/// Names by tensor_core::StageWork::Stage.
+constexpr std::array<std::string_view, 5> kStages{"fetch operands", "select", "multiply", "align, add", "round"};
 
 // Numbers of tracks: those of a sub-partition, and in them first the stages.
 constexpr int kTracksOfPartition = 100;
@@ -28,35 +27,29 @@ constexpr int kWarpsOfPartition = 50;  ///< first one of the warps
 constexpr int kCopies = 1'000'000;     ///< of the SM
 constexpr int kKernels = 1'000'001;    ///< which one runs
 constexpr int kSm = 0, kMemory = 1;    ///< processes
-/// Of a log with more instructions single ones would make a file that no viewer opens.
+/// Single instructions of a log with more would make a file that no viewer opens.
 constexpr std::size_t kMostInstructions = 20'000;
 /// Cycles of a long log that one value of a counter and one slice of a track stand for.
 constexpr std::int64_t kCoarse = 512;
 
 using Json = nlohmann::ordered_json;
 
-/// Trace events as text.
 class Events {
  public:
   void name(const char* what, int track, std::string_view name) {
-    add({{"name", what},
-         {"ph", "M"},
-         {"pid", process_},
-         {"tid", track},
-         {"args", {{"name", name}}}});
+    add({{"name", what}, {"ph", "M"}, {"pid", process_}, {"tid", track}, {"args", {{"name", name}}}});
   }
   void slice(int track, std::string_view name, std::int64_t begin, std::int64_t end,
              const Json& arguments = Json::object()) {
-    Json event{{"name", name}, {"ph", "X"},   {"pid", process_},
-               {"tid", track}, {"ts", begin}, {"dur", end - begin}};
+    Json event{{"name", name}, {"ph", "X"}, {"pid", process_}, {"tid", track}, {"ts", begin}, {"dur", end - begin}};
     if (!arguments.empty()) {
       event["args"] = arguments;
     }
     add(event);
   }
   /// A slice that may overlap with others of its kind.
-  void overlapping(const char* kind, std::size_t id, int track, std::string_view name,
-                   std::int64_t begin, std::int64_t end, const Json& arguments) {
+  void overlapping(const char* kind, std::size_t id, int track, std::string_view name, std::int64_t begin,
+                   std::int64_t end, const Json& arguments) {
     Json event{{"name", name},    {"cat", kind},  {"ph", "b"},   {"id", id},
                {"pid", process_}, {"tid", track}, {"ts", begin}, {"args", arguments}};
     add(event);
@@ -87,29 +80,26 @@ bool is_long(const gpu::PassageLog& log) {
   return log.instructions().size() > kMostInstructions;
 }
 
-/// A stage takes the next step before it has sent the one before: on its track a step ends where
-/// the next begins. "12.1" is step 1 of instruction 12.
+/// A stage takes the next step before it has sent the one before: on its track a step ends where the next begins.
+/// "12.1" is step 1 of instruction 12.
 void add_stages(const gpu::PassageLog& log, Events& events) {
   using WorkOnMma = std::pair<tensor_core::StageWork, std::size_t>;
   std::map<int, std::vector<WorkOnMma>> tracks;
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
     const gpu::LoggedMma& mma = log.instructions()[i];
     for (const tensor_core::StageWork& work : mma.stages) {
-      tracks[kTracksOfPartition * mma.partition + static_cast<int>(work.stage)].emplace_back(work,
-                                                                                             i);
+      tracks[kTracksOfPartition * mma.partition + static_cast<int>(work.stage)].emplace_back(work, i);
     }
   }
   for (auto& [track, slices] : tracks) {
-    std::stable_sort(slices.begin(), slices.end(), [](const WorkOnMma& a, const WorkOnMma& b) {
-      return a.first.begin < b.first.begin;
-    });
+    std::stable_sort(slices.begin(), slices.end(),
+                     [](const WorkOnMma& a, const WorkOnMma& b) { return a.first.begin < b.first.begin; });
     events.name("thread_name", track,
                 fmt::format("sub-partition {}: {}", track / kTracksOfPartition,
                             kStages[static_cast<std::size_t>(track % kTracksOfPartition)]));
     for (std::size_t i = 0; i < slices.size(); ++i) {
       const auto& [work, mma] = slices[i];
-      const std::int64_t end =
-          i + 1 < slices.size() ? std::min(work.end, slices[i + 1].first.begin) : work.end;
+      const std::int64_t end = i + 1 < slices.size() ? std::min(work.end, slices[i + 1].first.begin) : work.end;
       events.slice(track, fmt::format("{}.{}", mma, work.step), work.begin, end);
     }
   }
@@ -120,10 +110,9 @@ void add_warps(const gpu::PassageLog& log, Events& events) {
   for (std::size_t i = 0; i < log.instructions().size(); ++i) {
     const gpu::LoggedMma& mma = log.instructions()[i];
     if (mma.done >= 0) {
-      events.overlapping(
-          "mma", i, kTracksOfPartition * mma.partition + kWarpsOfPartition + mma.warp_slot,
-          fmt::format("mma of sub-partition {}, warp {}", mma.partition, mma.warp_slot), mma.issued,
-          mma.done, Json{{"mma", i}, {"accumulator", mma.accumulator}});
+      events.overlapping("mma", i, kTracksOfPartition * mma.partition + kWarpsOfPartition + mma.warp_slot,
+                         fmt::format("mma of sub-partition {}, warp {}", mma.partition, mma.warp_slot), mma.issued,
+                         mma.done, Json{{"mma", i}, {"accumulator", mma.accumulator}});
     }
   }
 }
@@ -139,30 +128,26 @@ void add_stretch(int track, const Stretch& stretch, Events& events) {
   if (stretch.cycles.empty()) {
     return;
   }
-  const auto most =
-      std::max_element(stretch.cycles.begin(), stretch.cycles.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::max_element(stretch.cycles.begin(), stretch.cycles.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
   Json arguments = Json::object();
   for (const auto& [reason, cycles] : stretch.cycles) {
     arguments[std::string(reason)] = cycles;
   }
-  events.slice(track, most->first, stretch.begin, stretch.end,
-               stretch.cycles.size() > 1 ? arguments : Json::object());
+  events.slice(track, most->first, stretch.begin, stretch.end, stretch.cycles.size() > 1 ? arguments : Json::object());
 }
 
-/// What each tensor core and each warp does or waits for.
 void add_stalls(const gpu::PassageLog& log, Events& events) {
   std::set<int> named;
   std::map<int, Stretch> stretches;
   for (const gpu::LoggedStall& stall : log.stalls()) {
     const bool is_core = stall.warp_slot < 0;
-    const int track = kTracksOfPartition * stall.partition +
-                      (is_core ? kStallOfPartition : kWarpsOfPartition + stall.warp_slot);
+    const int track =
+        kTracksOfPartition * stall.partition + (is_core ? kStallOfPartition : kWarpsOfPartition + stall.warp_slot);
     if (named.insert(track).second) {
       events.name("thread_name", track,
                   is_core ? fmt::format("sub-partition {}: tensor core", stall.partition)
-                          : fmt::format("sub-partition {}: warp slot {}", stall.partition,
-                                        stall.warp_slot));
+                          : fmt::format("sub-partition {}: warp slot {}", stall.partition, stall.warp_slot));
     }
     if (!is_long(log)) {
       events.slice(track, stall.reason, stall.begin, stall.end);
@@ -182,8 +167,8 @@ void add_stalls(const gpu::PassageLog& log, Events& events) {
 }
 
 /// A counter of what is under way, from its changes by cycle.
-void add_counter(const std::string& name, const std::map<std::int64_t, int>& changes,
-                 std::int64_t every, Events& events) {
+void add_counter(const std::string& name, const std::map<std::int64_t, int>& changes, std::int64_t every,
+                 Events& events) {
   std::int64_t under_way = 0;
   for (auto change = changes.begin(); change != changes.end();) {
     const std::int64_t cycle = change->first, before = under_way;
@@ -206,10 +191,8 @@ void add_kernels(const gpu::PassageLog& log, Events& events) {
   events.name("thread_name", kKernels, "kernel");
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     const mma::MmaInstruction& instruction = kernels[i].instruction;
-    events.slice(
-        kKernels,
-        fmt::format("{}: {}", instruction.sparse ? "sparse" : "dense", instruction.ptx_name()),
-        kernels[i].begin, i + 1 < kernels.size() ? kernels[i + 1].begin : end);
+    events.slice(kKernels, fmt::format("{}: {}", instruction.sparse ? "sparse" : "dense", instruction.ptx_name()),
+                 kernels[i].begin, i + 1 < kernels.size() ? kernels[i + 1].begin : end);
   }
 }
 
@@ -232,8 +215,7 @@ void add_copies(const gpu::PassageLog& log, Events& events) {
       if (is_long(log)) {
         continue;
       }
-      events.overlapping("copy", i, kCopies, fmt::format("copy of {}", copy.operand), copy.begin,
-                         copy.end,
+      events.overlapping("copy", i, kCopies, fmt::format("copy of {}", copy.operand), copy.begin, copy.end,
                          Json{{"cta", copy.cta},
                               {"k-tile", copy.tile},
                               {"sub-partition", copy.partition},
@@ -253,12 +235,10 @@ void add_counters(const gpu::PassageLog& log, Events& events) {
     }
   }
   for (const auto& [partition, of_partition] : changes) {
-    add_counter(fmt::format("mma in sub-partition {}", partition), of_partition,
-                is_long(log) ? kCoarse : 1, events);
+    add_counter(fmt::format("mma in sub-partition {}", partition), of_partition, is_long(log) ? kCoarse : 1, events);
   }
 }
 
-/// Bytes per cycle of all SMs.
 void add_rates(const gpu::PassageLog& log, Events& events) {
   using gpu::LoggedBytes;
   const std::int64_t bin = is_long(log) ? kCoarse : gpu::kMemoryBin;

@@ -28,39 +28,28 @@ Json rounded(const std::optional<double>& value) {
   return value ? Json(std::stod(fmt::format("{:.5g}", *value))) : Json();
 }
 
-std::string conditions_of(const MeasuredLaunch& launch) {
-  return fmt::format(
-      "L2 {}, {}, {}, D {}{}", launch.conditions.l2.name(), kernels::name(launch.conditions.launch),
-      kernels::name(launch.conditions.algorithm), numerics::name(launch.type_of_d()),
-      launch.repetition ? fmt::format(", {} warm-ups, {} launches", launch.repetition->warmup,
-                                      launch.repetition->repeat)
-                        : "");
-}
-
-/// m, n, k, type, sparsity, measured us, simulated us, MHz, W, measured W, tile, conditions,
-/// source. The last two are places in the lists that index() fills.
+/// m, n, k, type, sparsity, measured us, simulated us, MHz, W, measured W, tile, conditions, source. The last two are
+/// places in the lists that index() fills.
 template <typename Index>
 Json row_json(const Comparison& row, const Index& index) {
   const MeasuredLaunch& launch = row.measured.launch;
   const check::times::Prediction& simulated = row.simulated;
   const base::GemmShape& tile = simulated.cta_tile;
-  return Json::array(
-      {launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
-       launch.sparsity(), rounded(row.measured.time_us), rounded(simulated.time_us),
-       rounded(simulated.clock_mhz), rounded(simulated.power_w), rounded(row.measured.power_w),
-       fmt::format("{}x{}x{}", tile.m, tile.n, tile.k), index("conditions", conditions_of(launch)),
-       index("sources", row.measured.source)});
+  return Json::array({launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()), launch.sparsity(),
+                      rounded(row.measured.time_us), rounded(simulated.time_us), rounded(simulated.clock_mhz),
+                      rounded(simulated.power_w), rounded(row.measured.power_w),
+                      fmt::format("{}x{}x{}", tile.m, tile.n, tile.k), index("conditions", launch.conditions_text()),
+                      index("sources", row.measured.source)});
 }
 
 std::string verdict_of(const Validation& validation) {
   const check::times::ErrorFigures& errors = validation.accuracy.errors;
-  std::string verdict = fmt::format("Times are off by {:.1f} % on average (bias {:+.1f} %)",
-                                    errors.mape_percent, errors.bias_percent);
+  std::string verdict =
+      fmt::format("Times are off by {:.1f} % on average (bias {:+.1f} %)", errors.mape_percent, errors.bias_percent);
   if (validation.speedup) {
     const check::times::SpeedupFigures& gain = validation.speedup->all;
-    verdict +=
-        fmt::format(", gains of sparsity by {:.1f} %. The best constant gain is off by {:.1f} %",
-                    gain.mean_error_percent, gain.constant_error_percent);
+    verdict += fmt::format(", gains of sparsity by {:.1f} %. The best constant gain is off by {:.1f} %",
+                           gain.mean_error_percent, gain.constant_error_percent);
   }
   return verdict + ".";
 }
@@ -82,9 +71,8 @@ std::string validation_page(const Validation& validation, const std::string& com
             {"notes", header.notes}};
   for (const check::times::AccuracyOfKind& kind : validation.accuracy.by) {
     json["kinds"].push_back(
-        Json::array({numerics::name(kind.dtype), kind.sparsity, kind.errors.count,
-                     rounded(kind.errors.mape_percent), rounded(kind.errors.bias_percent),
-                     rounded(kind.roofline_mape_percent)}));
+        Json::array({numerics::name(kind.dtype), kind.sparsity, kind.errors.count, rounded(kind.errors.mape_percent),
+                     rounded(kind.errors.bias_percent), rounded(kind.roofline_mape_percent)}));
   }
   std::map<std::string, std::map<std::string, std::size_t>> places;
   const auto index = [&](const char* list, const std::string& text) {

@@ -27,9 +27,8 @@ std::string clock_words(const run::RunResult& result) {
 
 std::string conditions(const run::RunResult& result) {
   const std::string clock = clock_words(result);
-  return fmt::format("{} on {}{}{}{}", fitted_name(result.workload, 2 * kNameWidth + 10),
-                     result.arch, clock.empty() ? "" : ", ", clock,
-                     result.made_by.empty() ? "" : "; " + result.made_by);
+  return fmt::format("{} on {}{}{}{}", fitted_name(result.workload, 2 * kNameWidth + 10), result.arch,
+                     clock.empty() ? "" : ", ", clock, result.made_by.empty() ? "" : "; " + result.made_by);
 }
 
 std::string per_watt(const run::Totals& totals) {
@@ -38,19 +37,18 @@ std::string per_watt(const run::Totals& totals) {
   }
   return fmt::format(", {:.2f}x per watt{}", *totals.performance_per_watt_ratio,
                      totals.per_watt_bounds
-                         ? fmt::format(" ({:.2f} to {:.2f})", totals.per_watt_bounds->low,
-                                       totals.per_watt_bounds->high)
+                         ? fmt::format(" ({:.2f} to {:.2f})", totals.per_watt_bounds->low, totals.per_watt_bounds->high)
                          : "");
 }
 
 /// "gains: 1.27x the speed of dense".
 std::string gain_words(double speedup) {
   constexpr std::string_view kWords[] = {"loses", "is as fast as dense", "gains"};
-  return fmt::format("{}: {:.2f}x the speed of dense",
-                     kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)], speedup);
+  return fmt::format("{}: {:.2f}x the speed of dense", kWords[static_cast<std::size_t>(sign_of_gain(speedup) + 1)],
+                     speedup);
 }
 
-/// Of whole inferences under an engine; empty where none was asked for.
+/// A sentence on whole inferences under an engine; empty where none was asked for.
 std::string inference_sentence(const run::RunResult& result) {
   if (!result.inference || (!result.inference->dense && !result.inference->sparse)) {
     return "";
@@ -58,14 +56,13 @@ std::string inference_sentence(const run::RunResult& result) {
   if (!result.inference->dense || !result.inference->sparse) {
     const bool is_dense = result.inference->dense.has_value();
     const auto& only = is_dense ? result.inference->dense : result.inference->sparse;
-    return fmt::format("{} takes {} in one inference under engine {} ({}).",
-                       is_dense ? "Dense" : pattern_of(result), scaled_time(only->latency_us),
-                       result.inference->engine, conditions(result));
+    return fmt::format("{} takes {} in one inference under engine {} ({}).", is_dense ? "Dense" : pattern_of(result),
+                       scaled_time(only->latency_us), result.inference->engine, conditions(result));
   }
   const run::InferenceTotals& dense = *result.inference->dense;
   const run::InferenceTotals& sparse = *result.inference->sparse;
-  return fmt::format("{} {} in one inference under engine {} ({}){}.", pattern_of(result),
-                     gain_words(*result.gain()), result.inference->engine, conditions(result),
+  return fmt::format("{} {} in one inference under engine {} ({}){}.", pattern_of(result), gain_words(*result.gain()),
+                     result.inference->engine, conditions(result),
                      dense.energy_uj && sparse.energy_uj
                          ? fmt::format(", {:.2f}x per watt", *dense.energy_uj / *sparse.energy_uj)
                          : "");
@@ -77,18 +74,17 @@ std::string gain_sentence(const run::RunResult& result) {
   }
   const run::Totals& totals = result.totals;
   if (totals.speedup) {
-    return fmt::format("{} {} ({}){}.", pattern_of(result), gain_words(*totals.speedup),
-                       conditions(result), per_watt(totals));
+    return fmt::format("{} {} ({}){}.", pattern_of(result), gain_words(*totals.speedup), conditions(result),
+                       per_watt(totals));
   }
   const auto& only = totals.dense ? totals.dense : totals.sparse;
-  return only ? fmt::format("{} {} ({}).",
-                            totals.dense ? "Dense takes" : pattern_of(result) + " takes",
+  return only ? fmt::format("{} {} ({}).", totals.dense ? "Dense takes" : pattern_of(result) + " takes",
                             scaled_time(only->time_us), conditions(result))
               : "";
 }
 
-/// "That is with the kernels that the library's search finds; with its default ones (Kc/n-major)
-/// 2:4 runs at 0.71x the speed of dense (closed form)."
+/// "That is with the kernels that the library's search finds; with its default ones (Kc/n-major) 2:4 runs at 0.71x the
+/// speed of dense (closed form)."
 std::string path_sentence(const run::RunResult& result) {
   if (!result.path) {
     return "";
@@ -96,24 +92,20 @@ std::string path_sentence(const run::RunResult& result) {
   const run::LibraryPath& path = *result.path;
   const bool best = path.algorithm == kernels::Algorithm::kBest;
   const std::string pattern = pattern_of(result);
-  const std::string searched =
-      fmt::format("the {} kernels that the library's search finds", pattern);
-  const std::string usual =
-      fmt::format("the library's default {} kernels ({})", pattern, path.layout.name());
+  const std::string searched = fmt::format("the {} kernels that the library's search finds", pattern);
+  const std::string usual = fmt::format("the library's default {} kernels ({})", pattern, path.layout.name());
   if (!path.default_known) {
-    return best ? fmt::format("That is with {}; its default ones are not known for this board.",
-                              searched)
+    return best ? fmt::format("That is with {}; its default ones are not known for this board.", searched)
                 : fmt::format(
                       "Which {} kernels the library takes by default is not known for this "
                       "board: that is with those that a heuristic would take.",
                       pattern);
   }
   return fmt::format("That is with {}{}.", best ? searched : usual,
-                     path.other_gain
-                         ? fmt::format("; with {} {} runs at {:.2f}x the speed of dense (closed "
-                                       "form)",
-                                       best ? usual : searched, pattern, *path.other_gain)
-                         : "");
+                     path.other_gain ? fmt::format("; with {} {} runs at {:.2f}x the speed of dense (closed "
+                                                   "form)",
+                                                   best ? usual : searched, pattern, *path.other_gain)
+                                     : "");
 }
 
 /// "attn.output 1.37x, bound by the L2".
@@ -152,22 +144,20 @@ std::string extremes_sentence(const run::RunResult& result) {
 std::string claim_clause(const run::RunResult& result, const run::MeasuredPair& pair) {
   for (const run::OperationResult& op : result.operations) {
     if (op.speedup() && op.batch == 1 && pair.is_like(op.shape, op.dtype, op.pattern)) {
-      return fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth),
-                         *op.speedup());
+      return fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth), *op.speedup());
     }
   }
   return "";
 }
 
-/// Of too few pairs for a mean: the first ones. Conditions and claims stand behind the last of the
-/// pairs that have the same.
+/// A sentence on too few pairs for a mean: the first ones. Conditions and claims stand behind the last of the pairs
+/// that have the same.
 std::string few_pairs_sentence(const run::RunResult& result, const run::MeasuredGain& measured) {
   constexpr std::size_t kMost = 3;
   const std::size_t count = measured.pairs.size();
   const std::size_t told = std::min(count, kMost);
-  std::string text =
-      fmt::format("{} measured shape{} like these {} too few for a mean error: ", count,
-                  count == 1 ? "" : "s", count == 1 ? "is" : "are");
+  std::string text = fmt::format("{} measured shape{} like these {} too few for a mean error: ", count,
+                                 count == 1 ? "" : "s", count == 1 ? "is" : "are");
   const auto common = [&](std::size_t i) {
     return fmt::format(" the speed of dense ({}){}", measured.pairs[i].conditions,
                        claim_clause(result, measured.pairs[i]));
@@ -180,8 +170,8 @@ std::string few_pairs_sentence(const run::RunResult& result, const run::Measured
                         i == 0    ? ""
                         : goes_on ? ", "
                                   : "; ",
-                        pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype),
-                        goes_on ? "" : "ran ", pair.gain());
+                        pair.shape.m, pair.shape.n, pair.shape.k, numerics::name(pair.dtype), goes_on ? "" : "ran ",
+                        pair.gain());
     text += i + 1 < told && common(i + 1) == behind ? "" : behind;
   }
   return text + (count > kMost ? fmt::format("; and {} more.", count - kMost) : ".");
@@ -194,15 +184,13 @@ std::string measured_sentence(const run::RunResult& result) {
     return "";
   }
   if (!measured->is_known()) {
-    return measured->pairs.empty() ? "There are no measured shapes like these."
-                                   : few_pairs_sentence(result, *measured);
+    return measured->pairs.empty() ? "There are no measured shapes like these." : few_pairs_sentence(result, *measured);
   }
-  const std::string like =
-      measured->layers_like == measured->layers
-          ? "these"
-          : fmt::format("{} of these {} layers", measured->layers_like, measured->layers);
-  return fmt::format("On {} measured shapes like {} the gain was off by {:.0f} % on average.",
-                     measured->pairs.size(), like, measured->mean_error_percent());
+  const std::string like = measured->layers_like == measured->layers
+                               ? "these"
+                               : fmt::format("{} of these {} layers", measured->layers_like, measured->layers);
+  return fmt::format("On {} measured shapes like {} the gain was off by {:.0f} % on average.", measured->pairs.size(),
+                     like, measured->mean_error_percent());
 }
 
 /// "a100-pcie-80gb", "h100-pcie and 2 more".
@@ -231,8 +219,8 @@ std::string nearest_clause(const run::EvidenceDistance& evidence) {
 }  // namespace
 
 std::string_view evidence_words(run::EvidenceDistance::Where where) {
-  constexpr std::array<std::string_view, 4> kWords{"measured on this board", "on its chip",
-                                                   "on its generation", "on none"};
+  constexpr std::array<std::string_view, 4> kWords{"measured on this board", "on its chip", "on its generation",
+                                                   "on none"};
   return kWords[static_cast<std::size_t>(where)];
 }
 
@@ -240,19 +228,15 @@ std::string evidence_sentence(const run::EvidenceDistance& evidence, bool has_ga
   if (evidence.own_design) {
     return "measured on none, for it is a design of one's own.";
   }
-  return fmt::format("{} {}; mean error of gains{}: {}.", numerics::name(evidence.type),
-                     nearest_clause(evidence), has_gains ? "" : ", where there are any",
-                     evidence.mean_error_percent
-                         ? fmt::format("{:.0f} %", *evidence.mean_error_percent)
-                         : "not known");
+  return fmt::format("{} {}; mean error of gains{}: {}.", numerics::name(evidence.type), nearest_clause(evidence),
+                     has_gains ? "" : ", where there are any",
+                     evidence.mean_error_percent ? fmt::format("{:.0f} %", *evidence.mean_error_percent) : "not known");
 }
 
 Verdict verdict_of(const run::RunResult& result) {
-  return {gain_sentence(result), path_sentence(result), extremes_sentence(result),
-          measured_sentence(result),
-          result.evidence
-              ? "Evidence: " + evidence_sentence(*result.evidence, result.gain().has_value())
-              : std::string()};
+  return {
+      gain_sentence(result), path_sentence(result), extremes_sentence(result), measured_sentence(result),
+      result.evidence ? "Evidence: " + evidence_sentence(*result.evidence, result.gain().has_value()) : std::string()};
 }
 
 std::string_view bound_of(const run::VariantResult& variant) {

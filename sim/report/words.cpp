@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCut = "..";
 
-/// Of a character of UTF-8 all bytes but the first.
+/// Whether `byte` is one of a character of UTF-8 but the first.
 bool is_within_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xC0) == 0x80;
 }
@@ -65,8 +65,7 @@ std::string fitted_layer(std::string_view name, std::size_t width) {
       break;  // the last word stays
     }
     const std::size_t number = std::min(end, result.find_first_of(kDigits, begin + 1));
-    const bool plain =
-        (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
+    const bool plain = (static_cast<unsigned char>(result[begin]) & 0x80) == 0 && result[begin] != '\\';
     const bool names_the_layer = result.find_first_of(kBetween, end + 1) == std::string::npos;
     std::size_t behind = begin + 1 + result.size() - width + kCut.size();
     while (behind < number && is_within_character(result[behind])) {

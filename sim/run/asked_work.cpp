@@ -7,6 +7,7 @@
 #include "sim/io/text_file.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/run/kernel_runner.h"
+#include "sim/run/network/expert_parallel.h"
 #include "sim/run/network/kernel_plan.h"
 #include "sim/run/network/network_changes.h"
 #include "sim/run/network/tensor_parallel.h"
@@ -67,17 +68,13 @@ bool is_converted(const SimulationOptions& options, const Part& part) {
 
 /// The format of SimulationOptions::dtype, where there is one.
 std::optional<OperandFormat> format_of_all(const SimulationOptions& options) {
-  return options.dtype ? std::optional(OperandFormat{*options.dtype, options.dtype_block})
-                       : std::nullopt;
+  return options.dtype ? std::optional(OperandFormat{*options.dtype, options.dtype_block}) : std::nullopt;
 }
 
 /// What `options` make of `op`, which is `part`; without scales where it keeps its own type.
-OperandFormat format_of(const SimulationOptions& options, const workload::Operation& op,
-                        const Part& part) {
+OperandFormat format_of(const SimulationOptions& options, const workload::Operation& op, const Part& part) {
   const OperandFormat own{op.dtype};
-  return part.format                   ? *part.format
-         : is_converted(options, part) ? format_of_all(options).value_or(own)
-                                       : own;
+  return part.format ? *part.format : is_converted(options, part) ? format_of_all(options).value_or(own) : own;
 }
 
 }  // namespace
@@ -105,8 +102,7 @@ void set_asked_type(const SimulationOptions& options, workload::Operation& op) {
     op.storage = asked;
   }
   if (const std::string why = kernels::impossible_storage(op.storage, op.dtype); !why.empty()) {
-    throw base::InputError("'" + io::printable(op.name) + "' of " +
-                           std::string(numerics::name(op.dtype)) + ": " + why);
+    throw base::InputError("'" + io::printable(op.name) + "' of " + std::string(numerics::name(op.dtype)) + ": " + why);
   }
 }
 
@@ -118,22 +114,19 @@ std::string types_text(const SimulationOptions& options) {
   std::string text = all ? std::string(kernels::name(*all)) : "as given";
   const PartTypes& parts = options.parts;
   text += parts.all && options.dtype ? ", all" : "";
-  for (const auto& [name, format] : {std::pair("attention", parts.attention),
-                                     {"router", parts.router},
-                                     {"lm_head", parts.head}}) {
+  for (const auto& [name, format] :
+       {std::pair("attention", parts.attention), {"router", parts.router}, {"lm_head", parts.head}}) {
     text += format ? fmt::format(", {} {}", name, kernels::name(*format)) : "";
   }
   return text;
 }
 
-std::string kept_types(const SimulationOptions& options,
-                       const std::vector<workload::Operation>& operations) {
+std::string kept_types(const SimulationOptions& options, const std::vector<workload::Operation>& operations) {
   std::set<std::string> parts;
   std::string first;
   for (const workload::Operation& op : operations) {
     const Part part = part_of(options, op);
-    if (options.dtype && !part.format && !is_converted(options, part) &&
-        op.dtype != *options.dtype) {
+    if (options.dtype && !part.format && !is_converted(options, part) && op.dtype != *options.dtype) {
       parts.insert(fmt::format("{} in {}", part.name, numerics::name(op.dtype)));
       first = first.empty() ? std::string(part.name) : first;
     }
@@ -142,8 +135,8 @@ std::string kept_types(const SimulationOptions& options,
     return "";
   }
   return fmt::format(
-      "--dtype {0} is of weights: {1} as serving software has them; --dtype all={0} converts them, "
-      "too, and --dtype weights={0},{2}=TYPE one part",
+      "--dtype {0} leaves {1}, as serving software does; --dtype all={0} converts them, too, and "
+      "--dtype weights={0},{2}=TYPE one part",
       kernels::name(*format_of_all(options)), fmt::join(parts, ", "), first);
 }
 
@@ -169,8 +162,7 @@ bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workl
 
 }  // namespace
 
-void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
-                       workload::Workload& workload) {
+void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Workload& workload) {
   if (workload.source.empty()) {
     return;
   }
@@ -186,9 +178,8 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
     }
     workload::Operation asked = op;
     set_asked_type(options, asked);
-    workload.not_taken.push_back(
-        {op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
-         fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
+    workload.not_taken.push_back({op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
+                                  fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
   }
   workload.operations = std::move(taken);
   for (workload::VectorOperation& op : workload.vectors) {
@@ -201,12 +192,10 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
   }
 }
 
-std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
-                                                      const SimulationOptions& options,
+std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
                                                       const workload::Workload& workload) {
   const auto is_left = [&](const workload::Operation& op) { return !multiplies(gpu, options, op); };
-  if (workload.source.empty() ||
-      std::none_of(workload.operations.begin(), workload.operations.end(), is_left)) {
+  if (workload.source.empty() || std::none_of(workload.operations.begin(), workload.operations.end(), is_left)) {
     return std::nullopt;
   }
   workload::Workload result = workload;
@@ -222,7 +211,7 @@ void require_all_launches(const RunResult& result) {
 
 namespace {
 
-/// With the type that `options` ask for, and sizes that 64 bits can count.
+/// Operations with the type that `options` ask for, and sizes that 64 bits can count.
 std::vector<workload::Operation> prepared_operations(const workload::Workload& workload,
                                                      const SimulationOptions& options) {
   std::vector<workload::Operation> operations = workload.operations;
@@ -237,9 +226,9 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
       macs = macs ? base::checked_multiply(*macs, extent) : std::nullopt;
     }
     if (!macs || !base::checked_multiply(*macs, 2)) {
-      throw base::InputError(fmt::format(
-          "'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits",
-          op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
+      throw base::InputError(
+          fmt::format("'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits", op.name,
+                      op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
     }
   }
   return operations;
@@ -251,27 +240,29 @@ AskedWork asked_work(const workload::Workload& workload, const SimulationOptions
   std::vector<workload::Operation> prepared = prepared_operations(workload, options);
   std::vector<workload::VectorOperation> between = workload.vectors;
   if (!options.sparse_layers.empty()) {
-    workload::prune_only_listed(workload::read_layer_list(options.sparse_layers),
-                                options.sparse_layers, prepared, between);
+    workload::prune_only_listed(workload::read_layer_list(options.sparse_layers), options.sparse_layers, prepared,
+                                between);
   }
   const std::string kept_dense =
       options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
   if (options.training) {
     if (!workload.source.empty()) {
-      throw base::InputError("--training is of a list that goes forward, not of a recording: " +
+      throw base::InputError("--training takes a workload of forward passes, not a recording: " +
                              io::printable(workload.file.string()));
     }
     if (pass_kind(workload).stage == PassKind::Stage::kDecode) {
-      throw base::InputError("--training is of whole sequences: seq=1 is a step of decoding");
+      throw base::InputError("--training takes whole sequences: seq=1 is a step of decoding");
     }
     workload::add_backward(*options.training, prepared, between);
   }
   auto [operations, vectors] =
-      network::split_over(prepared, between, options.tensor_parallel, workload.inputs);
+      options.expert_parallel > 1
+          ? network::share_out_experts(prepared, between, options.expert_parallel, workload.inputs)
+          : network::split_over(prepared, between, options.tensor_parallel, workload.inputs);
   std::string no_kernels;
   if (options.runs_whole_network()) {
     const network::EngineSpec engine =
-        network::for_pass(*options.network_engine, operations, workload.inputs);
+        network::for_pass(*options.network_engine, operations, options.inputs_of_gpu(workload.inputs));
     network::require_types(engine, operations);
     no_kernels = network::keep_dense_without_kernels(engine, operations);
     network::merge_siblings(engine, operations, vectors);

@@ -28,18 +28,15 @@ std::string types_text(const SimulationOptions& options);
 
 /// Which of `operations`, as the workload has them, keep their type though `options` ask for
 /// another one, and how to change that; empty: none.
-std::string kept_types(const SimulationOptions& options,
-                       const std::vector<workload::Operation>& operations);
+std::string kept_types(const SimulationOptions& options, const std::vector<workload::Operation>& operations);
 
 /// Moves the launches of a recording whose operands the tensor cores of `gpu` do not multiply, with
 /// the types that `options` ask for, to those that are not taken. A list that nobody recorded stays
 /// as it is: simulate() refuses such an operation. Throws InputError where no launch is left.
-void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
-                       workload::Workload& workload);
+void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Workload& workload);
 
 /// `workload` without what leave_unsupported() leaves; nothing where it leaves none.
-std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu,
-                                                      const SimulationOptions& options,
+std::optional<workload::Workload> without_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options,
                                                       const workload::Workload& workload);
 
 /// Throws InputError where `result` is not of all launches, as figures that are compared must be.

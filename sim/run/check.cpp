@@ -31,12 +31,11 @@ constexpr std::int64_t kPlainMacsLimit = std::int64_t{1} << 32;
 
 /// `count` distinct numbers below `bound`, sorted (Floyd's algorithm, Bentley and Floyd, CACM
 /// 30(9), 1987).
-std::vector<std::int64_t> distinct(const base::RandomStream& stream, std::int64_t count,
-                                   std::int64_t bound) {
+std::vector<std::int64_t> distinct(const base::RandomStream& stream, std::int64_t count, std::int64_t bound) {
   std::set<std::int64_t> chosen;
   for (std::int64_t j = bound - count; j < bound; ++j) {
-    const auto t = static_cast<std::int64_t>(
-        stream.below(static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(j + 1)));
+    const auto t =
+        static_cast<std::int64_t>(stream.below(static_cast<std::uint64_t>(j), static_cast<std::uint64_t>(j + 1)));
     if (!chosen.insert(t).second) {
       chosen.insert(j);
     }
@@ -49,8 +48,7 @@ bool holds_special(const base::Matrix<Word>& words, numerics::DataType type) {
     return false;
   }
   return std::any_of(words.data(), words.data() + words.size(), [type](Word word) {
-    return numerics::unpack(word, *numerics::info(type).format).kind !=
-           numerics::Unpacked::Class::kFinite;
+    return numerics::unpack(word, *numerics::info(type).format).kind != numerics::Unpacked::Class::kFinite;
   });
 }
 
@@ -61,8 +59,7 @@ base::Matrix<std::uint8_t> selection_mask(const sparsity::CompressedMatrix& a) {
     for (std::size_t g = 0; g < a.nibbles.cols(); ++g) {
       for (int slot = 0; slot < a.pattern.kept; ++slot) {
         const int position = sparsity::selected_position(a.nibbles(i, g), slot, a.pattern);
-        mask(i, g * static_cast<std::size_t>(a.pattern.group) +
-                    static_cast<std::size_t>(position)) = 1;
+        mask(i, g * static_cast<std::size_t>(a.pattern.group) + static_cast<std::size_t>(position)) = 1;
       }
     }
   }
@@ -79,8 +76,7 @@ base::Matrix<T> take_rows(const base::Matrix<T>& from, const std::vector<std::in
   return result;
 }
 
-kernels::GemmOperands take(const kernels::GemmOperands& from, bool sparse,
-                           const ElementSelection& selection) {
+kernels::GemmOperands take(const kernels::GemmOperands& from, bool sparse, const ElementSelection& selection) {
   kernels::GemmOperands result;
   result.b_columns = take_rows(from.b_columns, selection.columns);
   if (sparse) {
@@ -97,8 +93,7 @@ base::Matrix<Word> take(const base::Matrix<Word>& d, const ElementSelection& sel
   base::Matrix<Word> result(selection.rows.size(), selection.columns.size());
   for (std::size_t i = 0; i < selection.rows.size(); ++i) {
     for (std::size_t j = 0; j < selection.columns.size(); ++j) {
-      result(i, j) = d(static_cast<std::size_t>(selection.rows[i]),
-                       static_cast<std::size_t>(selection.columns[j]));
+      result(i, j) = d(static_cast<std::size_t>(selection.rows[i]), static_cast<std::size_t>(selection.columns[j]));
     }
   }
   return result;
@@ -109,9 +104,8 @@ void require_bounded_work(const workload::Operation& op, CheckMode mode) {
                     static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
   const bool exact = mode == CheckMode::kExact;
   if (macs > static_cast<double>(exact ? kPlainMacsLimit : kMacsLimit)) {
-    throw base::InputError("--check " + std::string(name(mode)) + " computes every element of '" +
-                           op.name + "', which without --fidelity datapath is limited to 2^" +
-                           (exact ? "32" : "34") +
+    throw base::InputError("--check " + std::string(name(mode)) + " computes every element of '" + op.name +
+                           "', which without --fidelity datapath is limited to 2^" + (exact ? "32" : "34") +
                            " multiply-accumulates per operation: use --check sample, or --fidelity "
                            "datapath");
   }
@@ -120,22 +114,18 @@ void require_bounded_work(const workload::Operation& op, CheckMode mode) {
 }  // namespace
 
 Arithmetic::Arithmetic(std::string_view numerics, numerics::DataType operand, bool sparse)
-    : instruction(mma::gemm_instruction(operand, sparse)),
-      rules(mma::step_rules(numerics, instruction)) {}
+    : instruction(mma::gemm_instruction(operand, sparse)), rules(mma::step_rules(numerics, instruction)) {}
 
 Arithmetic::Arithmetic(const gpu::GpuSpec& gpu, numerics::DataType operand, bool sparse)
     : instruction(mma::gemm_instruction(operand, sparse)),
-      rules(gpu.step_rules(
-          kernels::kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
+      rules(gpu.step_rules(kernels::kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
 
-std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch,
-                                              std::uint64_t seed) {
+std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch, std::uint64_t seed) {
   // m * n may not fit 64 bits; 256 or more is all that matters.
   const std::int64_t per_gemm = shape.m >= kSampleElements || shape.n >= kSampleElements
                                     ? kSampleElements
                                     : std::min(shape.m * shape.n, kSampleElements);
-  const std::int64_t batches =
-      std::min(batch, std::max(kSampleBatches, base::ceil_div(kSampleElements, per_gemm)));
+  const std::int64_t batches = std::min(batch, std::max(kSampleBatches, base::ceil_div(kSampleElements, per_gemm)));
   const std::int64_t wanted = std::min(per_gemm, base::ceil_div(kSampleElements, batches));
   std::int64_t rows = std::min(shape.m, kSampleEdge);
   const std::int64_t columns = std::min(shape.n, base::ceil_div(wanted, rows));
@@ -145,8 +135,8 @@ std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std:
   std::vector<ElementSelection> selections;
   for (const std::int64_t entry : distinct(stream.fork("batch"), batches, batch)) {
     const base::RandomStream of_entry = stream.fork(std::to_string(entry));
-    selections.push_back({entry, distinct(of_entry.fork("row"), rows, shape.m),
-                          distinct(of_entry.fork("column"), columns, shape.n)});
+    selections.push_back(
+        {entry, distinct(of_entry.fork("row"), rows, shape.m), distinct(of_entry.fork("column"), columns, shape.n)});
   }
   return selections;
 }
@@ -158,28 +148,25 @@ base::Matrix<Word> plain_gemm(const kernels::GemmOperands& operands, const Arith
   for (std::size_t i = 0; i < d.rows(); ++i) {
     for (std::size_t j = 0; j < d.cols(); ++j) {
       const auto column = operands.b_columns.row(j);
-      d(i, j) = sparse ? mma::sparse_dot(compressed.values.row(i), compressed.nibbles.row(i),
-                                         column, 0, arithmetic.instruction, arithmetic.rules)
-                       : mma::dense_dot(operands.a.row(i), column, 0, arithmetic.instruction,
-                                        arithmetic.rules);
+      d(i, j) = sparse ? mma::sparse_dot(compressed.values.row(i), compressed.nibbles.row(i), column, 0,
+                                         arithmetic.instruction, arithmetic.rules)
+                       : mma::dense_dot(operands.a.row(i), column, 0, arithmetic.instruction, arithmetic.rules);
     }
   }
   return d;
 }
 
-reference::Findings check_against_reference(const kernels::GemmOperands& operands,
-                                            const base::Matrix<Word>& d,
+reference::Findings check_against_reference(const kernels::GemmOperands& operands, const base::Matrix<Word>& d,
                                             const Arithmetic& arithmetic) {
   const mma::StepRules& rules = arithmetic.rules;
   const mma::MmaInstruction& instruction = arithmetic.instruction;
   // The bound is derived for these roundings and no others.
   const bool to_nearest = rules.output == numerics::DataType::kF16;
-  base::ensure(
-      rules.is_integer() || to_nearest == (rules.rounding == mma::OutputRounding::kNearestEven),
-      "check: a rounding without a bound");
-  reference::BlockFma block_fma{
-      rules.products_per_step,   rules.fraction_bits, rules.exponent_floor, rules.products_per_step,
-      rules.cleared_output_bits, rules.output,        rules.lowered_fp8};
+  base::ensure(rules.is_integer() || to_nearest == (rules.rounding == mma::OutputRounding::kNearestEven),
+               "check: a rounding without a bound");
+  reference::BlockFma block_fma{rules.products_per_step, rules.fraction_bits,       rules.exponent_floor,
+                                rules.products_per_step, rules.cleared_output_bits, rules.output,
+                                rules.lowered_fp8};
   reference::GemmInputs inputs{instruction.a_type, &operands.a, &operands.b_columns, nullptr};
   base::Matrix<Word> dense_a;
   base::Matrix<std::uint8_t> selected;
@@ -198,9 +185,7 @@ reference::Findings check_against_reference(const kernels::GemmOperands& operand
 
 namespace {
 
-/// Adds findings of the elements that `selection` names.
-void add_findings(const reference::Findings& findings, const ElementSelection& selection,
-                  CheckResult& result) {
+void add_findings(const reference::Findings& findings, const ElementSelection& selection, CheckResult& result) {
   if (result.elements == 0 || findings.worst_error > result.worst_error) {
     result.worst_error = findings.worst_error;
     result.bound = findings.bound_at_worst;
@@ -211,22 +196,21 @@ void add_findings(const reference::Findings& findings, const ElementSelection& s
   result.undecided += findings.undecided;
   if (!result.first_violation && findings.first_violation) {
     const reference::Violation& found = *findings.first_violation;
-    result.first_violation = Violation{selection.batch, selection.rows[found.row],
-                                       selection.columns[found.col], found.got, found.expected};
+    result.first_violation =
+        Violation{selection.batch, selection.rows[found.row], selection.columns[found.col], found.got, found.expected};
   }
 }
 
-/// `d`: of `operands`.
-reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& operands,
-                                const base::Matrix<Word>& d, const Arithmetic& arithmetic) {
-  return mode == CheckMode::kExact ? reference::check_bits(d, plain_gemm(operands, arithmetic),
-                                                           arithmetic.instruction.accumulator)
-                                   : check_against_reference(operands, d, arithmetic);
+/// Compares `d`, which is of `operands`.
+reference::Findings findings_of(CheckMode mode, const kernels::GemmOperands& operands, const base::Matrix<Word>& d,
+                                const Arithmetic& arithmetic) {
+  return mode == CheckMode::kExact
+             ? reference::check_bits(d, plain_gemm(operands, arithmetic), arithmetic.instruction.accumulator)
+             : check_against_reference(operands, d, arithmetic);
 }
 
 /// D as plain_gemm() has it, by the batched engine.
-base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
-                                const Arithmetic& arithmetic) {
+base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands, const Arithmetic& arithmetic) {
   batched::GemmOperands input;
   if (arithmetic.instruction.sparse) {
     input.compressed_a = &operands.compressed_a;
@@ -238,8 +222,8 @@ base::Matrix<Word> batched_gemm(const kernels::GemmOperands& operands,
 }
 
 /// `computed`: D is there, so that every element may be looked at.
-std::vector<ElementSelection> checked_selections(CheckMode mode, const workload::Operation& op,
-                                                 std::uint64_t seed, bool computed = false) {
+std::vector<ElementSelection> checked_selections(CheckMode mode, const workload::Operation& op, std::uint64_t seed,
+                                                 bool computed = false) {
   if (mode == CheckMode::kSample) {
     return sample_elements(op.shape, op.batch, seed);
   }
@@ -257,8 +241,7 @@ std::vector<ElementSelection> checked_selections(CheckMode mode, const workload:
 
 void require_check_memory(const workload::Operation& op, const ElementSelection& selection) {
   const auto words =
-      static_cast<double>(selection.rows.size() + selection.columns.size()) *
-          static_cast<double>(op.shape.k) +
+      static_cast<double>(selection.rows.size() + selection.columns.size()) * static_cast<double>(op.shape.k) +
       static_cast<double>(selection.rows.size()) * static_cast<double>(selection.columns.size());
   // Operands, their pruned and compressed copies, and D: four words each at the most.
   io::require_memory(static_cast<std::uint64_t>(std::min(words * 16, 1e18)),
@@ -267,36 +250,32 @@ void require_check_memory(const workload::Operation& op, const ElementSelection&
 
 /// Row `row` of A, pruned; with V:N:M its block of rows decides.
 sparsity::KeptElements kept_of(const workload::Operation& op, const DataSource& data,
-                               const sparsity::WeightPattern& weights,
-                               const sparsity::PatternExecution& execution, std::int64_t batch,
-                               std::int64_t row) {
+                               const sparsity::WeightPattern& weights, const sparsity::PatternExecution& execution,
+                               std::int64_t batch, std::int64_t row) {
   const std::int64_t rows = std::max(1, execution.vector_rows);
   const std::int64_t first = row / rows * rows;
   const std::int64_t end = std::min(op.shape.m, first + rows);
-  return sparsity::prune_to_kept(
-      rows_of_a(op, data, batch, first, end, base::round_up(op.shape.k, execution.group)), op.dtype,
-      weights, execution)[static_cast<std::size_t>(row - first)];
+  return sparsity::prune_to_kept(rows_of_a(op, data, batch, first, end, base::round_up(op.shape.k, execution.group)),
+                                 op.dtype, weights, execution)[static_cast<std::size_t>(row - first)];
 }
 
 }  // namespace
 
-CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool sparse,
-                         const DataSource& data, const Arithmetic& arithmetic, std::uint64_t seed) {
+CheckResult check_timing(CheckMode mode, const workload::Operation& op, bool sparse, const DataSource& data,
+                         const Arithmetic& arithmetic, std::uint64_t seed) {
   CheckResult result;
   result.mode = name(mode);
   for (const ElementSelection& selection : checked_selections(mode, op, seed)) {
     require_check_memory(op, selection);
     const kernels::GemmOperands operands = make_operands(op, sparse, data, selection);
-    add_findings(findings_of(mode, operands, batched_gemm(operands, arithmetic), arithmetic),
-                 selection, result);
+    add_findings(findings_of(mode, operands, batched_gemm(operands, arithmetic), arithmetic), selection, result);
   }
   return result;
 }
 
 CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const DataSource& data,
-                          const sparsity::WeightPattern& weights,
-                          const sparsity::PatternExecution& execution, const Arithmetic& arithmetic,
-                          std::uint64_t seed, const std::vector<base::Matrix<Word>>* d) {
+                          const sparsity::WeightPattern& weights, const sparsity::PatternExecution& execution,
+                          const Arithmetic& arithmetic, std::uint64_t seed, const std::vector<base::Matrix<Word>>* d) {
   CheckResult result;
   result.mode = name(mode);
   for (const ElementSelection& selection : checked_selections(mode, op, seed, d != nullptr)) {
@@ -307,8 +286,7 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
       columns.back().resize(static_cast<std::size_t>(base::round_up(op.shape.k, execution.group)));
     }
     for (const std::int64_t row : selection.rows) {
-      const sparsity::KeptElements kept =
-          kept_of(op, data, weights, execution, selection.batch, row);
+      const sparsity::KeptElements kept = kept_of(op, data, weights, execution, selection.batch, row);
       const std::size_t depth = kept.values.size();
       kernels::GemmOperands operands;
       operands.a = base::Matrix<Word>(1, depth);
@@ -320,18 +298,16 @@ CheckResult check_pattern(CheckMode mode, const workload::Operation& op, const D
         }
       }
       const ElementSelection of_row{selection.batch, {row}, selection.columns};
-      const base::Matrix<Word> found =
-          d == nullptr ? batched_gemm(operands, arithmetic)
-                       : take((*d)[static_cast<std::size_t>(selection.batch)], of_row);
+      const base::Matrix<Word> found = d == nullptr ? batched_gemm(operands, arithmetic)
+                                                    : take((*d)[static_cast<std::size_t>(selection.batch)], of_row);
       add_findings(findings_of(mode, operands, found, arithmetic), of_row, result);
     }
   }
   return result;
 }
 
-CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
-                          const std::vector<base::Matrix<Word>>& d, const Arithmetic& arithmetic,
-                          const SimulationOptions& options, CheckResult so_far) {
+CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands, const std::vector<base::Matrix<Word>>& d,
+                          const Arithmetic& arithmetic, const SimulationOptions& options, CheckResult so_far) {
   const CheckMode mode = options.check_mode();
   so_far.mode = name(mode);
   for (std::size_t i = 0; i < operands.size(); ++i) {
@@ -341,9 +317,9 @@ CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
     if (mode == CheckMode::kSample) {
       ElementSelection sample = sample_elements({m, n, 1}, 1, options.seed).front();
       sample.batch = entry;
-      add_findings(findings_of(mode, take(operands[i], arithmetic.instruction.sparse, sample),
-                               take(d[i], sample), arithmetic),
-                   sample, so_far);
+      add_findings(
+          findings_of(mode, take(operands[i], arithmetic.instruction.sparse, sample), take(d[i], sample), arithmetic),
+          sample, so_far);
     } else {
       add_findings(findings_of(mode, operands[i], d[i], arithmetic), whole(entry, m, n), so_far);
     }
@@ -351,35 +327,30 @@ CheckResult check_entries(const std::vector<kernels::GemmOperands>& operands,
   return so_far;
 }
 
-bool is_hardware(const SimulationOptions& options, numerics::DataType type,
-                 const gpu::GpuSpec& gpu) {
+bool is_hardware(const SimulationOptions& options, numerics::DataType type, const gpu::GpuSpec& gpu) {
   const sparsity::PatternExecution execution = weights_execution(options.pattern, type, gpu);
   const sparsity::Pattern hardware = sparsity::hardware_pattern(type);
   const sparsity::WeightPattern asked = weight_pattern(options.pattern, type);
-  return execution.instruction == hardware && asked.vector_rows == 0 &&
-         asked.pattern.kept == hardware.kept && asked.pattern.group == hardware.group;
+  return execution.instruction == hardware && asked.vector_rows == 0 && asked.pattern.kept == hardware.kept &&
+         asked.pattern.group == hardware.group;
 }
 
-CheckResult check_own_pattern(const workload::Operation& op,
-                              const sparsity::PatternExecution& execution, const gpu::GpuSpec& gpu,
-                              const SimulationOptions& options, const DataSource& data,
+CheckResult check_own_pattern(const workload::Operation& op, const sparsity::PatternExecution& execution,
+                              const gpu::GpuSpec& gpu, const SimulationOptions& options, const DataSource& data,
                               const std::vector<base::Matrix<numerics::Word>>* d) {
   Arithmetic arithmetic(gpu, op.dtype, false);
-  arithmetic.rules = gpu.step_rules(kernels::kernel_instruction(
-      {{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
-  return check_pattern(options.check_mode(), op, data, weight_pattern(options.pattern, op.dtype),
-                       execution, arithmetic, options.seed, d);
+  arithmetic.rules =
+      gpu.step_rules(kernels::kernel_instruction({{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+  return check_pattern(options.check_mode(), op, data, weight_pattern(options.pattern, op.dtype), execution, arithmetic,
+                       options.seed, d);
 }
 
-CheckResult check_values(const workload::Operation& op, bool sparse,
-                         const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu,
-                         const SimulationOptions& options, const DataSource& data) {
+CheckResult check_values(const workload::Operation& op, bool sparse, const mma::MmaInstruction& instruction,
+                         const gpu::GpuSpec& gpu, const SimulationOptions& options, const DataSource& data) {
   if (!sparse || is_hardware(options, op.dtype, gpu)) {
-    return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse},
-                        options.seed);
+    return check_timing(options.check_mode(), op, sparse, data, {gpu, op.dtype, sparse}, options.seed);
   }
-  return check_own_pattern(op, weights_execution(options.pattern, instruction, gpu), gpu, options,
-                           data, nullptr);
+  return check_own_pattern(op, weights_execution(options.pattern, instruction, gpu), gpu, options, data, nullptr);
 }
 
 void require_operand_memory(const workload::Operation& op) {

@@ -33,11 +33,10 @@ std::string shape_text(const std::vector<std::int64_t>& shape) {
 }
 
 /// [batch * rows, cols] from a tensor whose first axis may hold several of them.
-base::Matrix<numerics::Word> reshaped(const io::Tensor& tensor, numerics::DataType type,
-                                      std::int64_t rows, std::int64_t cols) {
+base::Matrix<numerics::Word> reshaped(const io::Tensor& tensor, numerics::DataType type, std::int64_t rows,
+                                      std::int64_t cols) {
   const base::Matrix<numerics::Word> flat = io::as_matrix(tensor, type);
-  base::Matrix<numerics::Word> result(static_cast<std::size_t>(rows),
-                                      static_cast<std::size_t>(cols));
+  base::Matrix<numerics::Word> result(static_cast<std::size_t>(rows), static_cast<std::size_t>(cols));
   base::ensure(flat.size() == result.size(), "data source: tensor and shape differ in size");
   std::copy(flat.data(), flat.data() + flat.size(), result.data());
   return result;
@@ -45,19 +44,16 @@ base::Matrix<numerics::Word> reshaped(const io::Tensor& tensor, numerics::DataTy
 
 /// Row of a weight of a model. Types of 8 and 4 bits hold it scaled, so that its largest magnitude
 /// is theirs; whole numbers that fit are integers of a quantized model and stay as they are.
-std::vector<numerics::Word> encoded_row(const workload::Operation& op, std::int64_t batch,
-                                        std::int64_t row) {
+std::vector<numerics::Word> encoded_row(const workload::Operation& op, std::int64_t batch, std::int64_t row) {
   const std::vector<float> values = op.values->row(batch, row);
-  base::ensure(values.size() == static_cast<std::size_t>(op.shape.k),
-               "data source: a weight of another k");
+  base::ensure(values.size() == static_cast<std::size_t>(op.shape.k), "data source: a weight of another k");
   const bool narrow = numerics::storage_bits(op.dtype) <= 8;
   const double largest = op.values->largest();
   const double most = op.dtype == numerics::DataType::kE4m3   ? 448
                       : op.dtype == numerics::DataType::kE5m2 ? 57344
                       : op.dtype == numerics::DataType::kS4   ? 7
                                                               : 127;
-  const bool as_it_is =
-      !narrow || largest == 0 || (op.values->integral() && largest <= (most == 7 ? 8 : 128));
+  const bool as_it_is = !narrow || largest == 0 || (op.values->integral() && largest <= (most == 7 ? 8 : 128));
   const double scale = as_it_is ? 1 : most / largest;
   std::vector<numerics::Word> words;
   words.reserve(values.size());
@@ -74,8 +70,8 @@ std::vector<numerics::Word> GeneratedData::a_row(const workload::Operation& op, 
   return op.values ? encoded_row(op, batch, row) : source_.a_row(op, batch, row);
 }
 
-std::vector<numerics::Word> GeneratedData::b_column(const workload::Operation& op,
-                                                    std::int64_t batch, std::int64_t column) const {
+std::vector<numerics::Word> GeneratedData::b_column(const workload::Operation& op, std::int64_t batch,
+                                                    std::int64_t column) const {
   return source_.b_column(op, batch, column);
 }
 
@@ -86,15 +82,13 @@ std::unique_ptr<FileData> FileData::open(const std::filesystem::path& path) {
   return data;
 }
 
-std::unique_ptr<FileData> FileData::open(const std::filesystem::path& a,
-                                         const std::filesystem::path& b) {
+std::unique_ptr<FileData> FileData::open(const std::filesystem::path& a, const std::filesystem::path& b) {
   std::unique_ptr<FileData> data(new FileData());
   for (const std::filesystem::path& path : {a, b}) {
     data->place_ += (data->place_.empty() ? "" : ", ") + path.string();
     data->files_.push_back(io::TensorFile::open(path));
     if (data->files_.back().tensors().size() != 1) {
-      throw base::InputError(path.string() + ": holds " +
-                             std::to_string(data->files_.back().tensors().size()) +
+      throw base::InputError(path.string() + ": holds " + std::to_string(data->files_.back().tensors().size()) +
                              " arrays where exactly one is expected");
     }
   }
@@ -119,21 +113,19 @@ const io::Tensor& FileData::find(const workload::Operation& op, const std::strin
   return files_.front().tensor(op.name + "." + operand);  // throws, with the nearest name
 }
 
-const base::Matrix<numerics::Word>& FileData::words(const workload::Operation& op,
-                                                    const std::string& operand, std::int64_t rows,
-                                                    std::int64_t cols, Operand& cache) const {
+const base::Matrix<numerics::Word>& FileData::words(const workload::Operation& op, const std::string& operand,
+                                                    std::int64_t rows, std::int64_t cols, Operand& cache) const {
   const std::vector<std::int64_t> with_batch{op.batch, rows, cols};
-  const std::string key = op.name + "." + operand + ":" + std::string(numerics::name(op.dtype)) +
-                          shape_text(with_batch);
+  const std::string key =
+      op.name + "." + operand + ":" + std::string(numerics::name(op.dtype)) + shape_text(with_batch);
   if (cache.key == key) {
     return cache.words;
   }
   const io::Tensor& tensor = find(op, operand);
   const std::vector<std::int64_t> without{rows, cols};
   if (tensor.shape != with_batch && (op.batch != 1 || tensor.shape != without)) {
-    throw base::InputError(place_ + ": tensor '" + tensor.name + "' has shape " +
-                           shape_text(tensor.shape) + " where operand " +
-                           (operand == "a" ? "A" : "B") + " of '" + op.name + "' needs " +
+    throw base::InputError(place_ + ": tensor '" + tensor.name + "' has shape " + shape_text(tensor.shape) +
+                           " where operand " + (operand == "a" ? "A" : "B") + " of '" + op.name + "' needs " +
                            shape_text(op.batch == 1 ? without : with_batch));
   }
   cache.words = reshaped(tensor, op.dtype, op.batch * rows, cols);
@@ -141,8 +133,7 @@ const base::Matrix<numerics::Word>& FileData::words(const workload::Operation& o
   return cache.words;
 }
 
-std::vector<numerics::Word> FileData::a_row(const workload::Operation& op, std::int64_t batch,
-                                            std::int64_t row) const {
+std::vector<numerics::Word> FileData::a_row(const workload::Operation& op, std::int64_t batch, std::int64_t row) const {
   const base::Matrix<numerics::Word>& all = words(op, "a", op.shape.m, op.shape.k, a_);
   const auto values = all.row(static_cast<std::size_t>(batch * op.shape.m + row));
   return {values.begin(), values.end()};
@@ -159,8 +150,7 @@ std::vector<numerics::Word> FileData::b_column(const workload::Operation& op, st
   return values;
 }
 
-std::vector<numerics::Word> as_stored(const workload::Operation& op,
-                                      std::vector<numerics::Word> row) {
+std::vector<numerics::Word> as_stored(const workload::Operation& op, std::vector<numerics::Word> row) {
   if (!op.storage.weight) {
     return row;
   }
@@ -172,8 +162,7 @@ std::vector<numerics::Word> as_stored(const workload::Operation& op,
     return numerics::to_double(numerics::from_double(value, op.dtype), op.dtype);
   };
   for (std::size_t first = 0; first < row.size(); first += block) {
-    const std::span<numerics::Word> part =
-        std::span(row).subspan(first, std::min(block, row.size() - first));
+    const std::span<numerics::Word> part = std::span(row).subspan(first, std::min(block, row.size() - first));
     double largest = 0;
     for (const numerics::Word word : part) {
       largest = std::max(largest, std::abs(numerics::to_double(word, op.dtype)));
@@ -181,9 +170,7 @@ std::vector<numerics::Word> as_stored(const workload::Operation& op,
     const double scale = rounded(largest / most);
     for (numerics::Word& word : part) {
       const double integer =
-          scale > 0
-              ? std::clamp(std::nearbyint(numerics::to_double(word, op.dtype) / scale), -most, most)
-              : 0;
+          scale > 0 ? std::clamp(std::nearbyint(numerics::to_double(word, op.dtype) / scale), -most, most) : 0;
       word = numerics::from_double(integer * scale + 0.0, op.dtype);  // no negative zero
     }
   }
@@ -203,11 +190,10 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
 
 namespace {
 
-/// As many rows of `cols` words as `from` has, each what `row` says of its place and zeros behind
+/// Rows of `cols` words, as many as `from` has, each what `row` says of its place and zeros behind
 /// it.
 template <typename Row>
-base::Matrix<Word> stacked(const std::vector<std::int64_t>& from, std::int64_t cols,
-                           const Row& row) {
+base::Matrix<Word> stacked(const std::vector<std::int64_t>& from, std::int64_t cols, const Row& row) {
   base::Matrix<Word> result(from.size(), static_cast<std::size_t>(cols));
   for (std::size_t i = 0; i < from.size(); ++i) {
     const std::vector<Word> words = row(from[i]);
@@ -216,7 +202,6 @@ base::Matrix<Word> stacked(const std::vector<std::int64_t>& from, std::int64_t c
   return result;
 }
 
-/// `first` to `end` - 1.
 std::vector<std::int64_t> places(std::int64_t first, std::int64_t end) {
   std::vector<std::int64_t> result(static_cast<std::size_t>(end - first));
   std::iota(result.begin(), result.end(), first);
@@ -225,33 +210,27 @@ std::vector<std::int64_t> places(std::int64_t first, std::int64_t end) {
 
 /// The column of the weights at each place of the instruction stream. A decomposition runs windows
 /// of 4 columns, each 2 after the one before.
-std::vector<std::size_t> stream_columns(const sparsity::PatternExecution& execution,
-                                        std::size_t executed_k) {
+std::vector<std::size_t> stream_columns(const sparsity::PatternExecution& execution, std::size_t executed_k) {
   std::vector<std::size_t> columns(executed_k);
   std::iota(columns.begin(), columns.end(), std::size_t{0});
   if (execution.k_numerator > execution.k_denominator) {
     const auto streamed = static_cast<std::size_t>(execution.k_numerator);
     for (std::size_t p = 0; p < executed_k; ++p) {
       const std::size_t in_group = p % streamed;
-      columns[p] = p / streamed * static_cast<std::size_t>(execution.group) + in_group / 4 * 2 +
-                   in_group % 4;
+      columns[p] = p / streamed * static_cast<std::size_t>(execution.group) + in_group / 4 * 2 + in_group % 4;
     }
   }
   return columns;
 }
 
 /// What each row keeps: as mma.sp has it, or with indices of its own.
-void compress_kept(const std::vector<sparsity::KeptElements>& rows,
-                   const std::vector<std::size_t>& columns, const sparsity::Pattern& executed,
-                   numerics::DataType type, kernels::GemmOperands& operands) {
+void compress_kept(const std::vector<sparsity::KeptElements>& rows, const std::vector<std::size_t>& columns,
+                   const sparsity::Pattern& executed, numerics::DataType type, kernels::GemmOperands& operands) {
   const auto kept = static_cast<std::size_t>(executed.kept);
   const auto group = static_cast<std::size_t>(executed.group);
   base::Matrix<Word> stream(rows.size(), columns.size());
-  operands.compressed_a = {type,
-                           executed,
-                           columns.size(),
-                           base::Matrix<Word>(rows.size(), columns.size() / group * kept),
-                           {}};
+  operands.compressed_a = {
+      type, executed, columns.size(), base::Matrix<Word>(rows.size(), columns.size() / group * kept), {}};
   operands.indices = base::Matrix<std::uint8_t>(rows.size(), columns.size() / group * kept);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::size_t slot = 0; slot < rows[i].values.size(); ++slot) {
@@ -273,24 +252,19 @@ ElementSelection whole(std::int64_t batch, std::int64_t rows, std::int64_t colum
   return {batch, places(0, rows), places(0, columns)};
 }
 
-base::Matrix<Word> rows_of_a(const workload::Operation& op, const DataSource& data,
-                             std::int64_t batch, std::int64_t first, std::int64_t end,
-                             std::int64_t depth) {
-  return stacked(places(first, end), depth,
-                 [&](std::int64_t row) { return data.a_row(op, batch, row); });
+base::Matrix<Word> rows_of_a(const workload::Operation& op, const DataSource& data, std::int64_t batch,
+                             std::int64_t first, std::int64_t end, std::int64_t depth) {
+  return stacked(places(first, end), depth, [&](std::int64_t row) { return data.a_row(op, batch, row); });
 }
 
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, const ElementSelection& selection) {
-  const std::int64_t k =
-      sparse ? base::round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
-  base::Matrix<Word> a = stacked(selection.rows, k, [&](std::int64_t row) {
-    return as_stored(op, data.a_row(op, selection.batch, row));
-  });
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse, const DataSource& data,
+                                    const ElementSelection& selection) {
+  const std::int64_t k = sparse ? base::round_up(op.shape.k, sparsity::hardware_pattern(op.dtype).group) : op.shape.k;
+  base::Matrix<Word> a =
+      stacked(selection.rows, k, [&](std::int64_t row) { return as_stored(op, data.a_row(op, selection.batch, row)); });
   kernels::GemmOperands operands;
-  operands.b_columns = stacked(selection.columns, k, [&](std::int64_t column) {
-    return data.b_column(op, selection.batch, column);
-  });
+  operands.b_columns =
+      stacked(selection.columns, k, [&](std::int64_t column) { return data.b_column(op, selection.batch, column); });
   if (sparse) {
     operands.compressed_a = sparsity::compress(sparsity::prune_by_magnitude(a, op.dtype), op.dtype);
   } else {
@@ -299,29 +273,26 @@ kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
   return operands;
 }
 
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, std::int64_t batch) {
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse, const DataSource& data,
+                                    std::int64_t batch) {
   return make_operands(op, sparse, data, whole(batch, op.shape.m, op.shape.n));
 }
 
 kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
                                        const sparsity::WeightPattern& weights,
-                                       const sparsity::PatternExecution& execution,
-                                       std::int64_t batch) {
+                                       const sparsity::PatternExecution& execution, std::int64_t batch) {
   base::ensure(execution.vector_rows == 0, "rows of V:N:M weights do not share B");
   const std::int64_t depth = base::round_up(op.shape.k, execution.group);
   const auto executed_k = static_cast<std::size_t>(execution.executed_k(op.shape.k));
   const std::vector<std::size_t> columns = stream_columns(execution, executed_k);
   kernels::GemmOperands operands;
-  compress_kept(sparsity::prune_to_kept(rows_of_a(op, data, batch, 0, op.shape.m, depth), op.dtype,
-                                        weights, execution),
+  compress_kept(sparsity::prune_to_kept(rows_of_a(op, data, batch, 0, op.shape.m, depth), op.dtype, weights, execution),
                 columns, execution.instruction, op.dtype, operands);
   operands.b_columns = base::Matrix<Word>(static_cast<std::size_t>(op.shape.n), executed_k);
   for (std::int64_t j = 0; j < op.shape.n; ++j) {
     std::vector<Word> column = data.b_column(op, batch, j);
     column.resize(static_cast<std::size_t>(depth));
-    std::transform(columns.begin(), columns.end(),
-                   operands.b_columns.row(static_cast<std::size_t>(j)).begin(),
+    std::transform(columns.begin(), columns.end(), operands.b_columns.row(static_cast<std::size_t>(j)).begin(),
                    [&](std::size_t k) { return column[k]; });
   }
   return operands;

@@ -37,8 +37,7 @@ class GeneratedData : public DataSource {
  public:
   GeneratedData(workload::DataKind kind, std::uint64_t seed) : source_(kind, seed) {}
 
-  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch,
-                                    std::int64_t row) const override;
+  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch, std::int64_t row) const override;
   std::vector<numerics::Word> b_column(const workload::Operation& op, std::int64_t batch,
                                        std::int64_t column) const override;
 
@@ -54,11 +53,9 @@ class FileData : public DataSource {
   /// is one operation.
   static std::unique_ptr<FileData> open(const std::filesystem::path& path);
   /// Two files with one array each, for a workload of one operation.
-  static std::unique_ptr<FileData> open(const std::filesystem::path& a,
-                                        const std::filesystem::path& b);
+  static std::unique_ptr<FileData> open(const std::filesystem::path& a, const std::filesystem::path& b);
 
-  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch,
-                                    std::int64_t row) const override;
+  std::vector<numerics::Word> a_row(const workload::Operation& op, std::int64_t batch, std::int64_t row) const override;
   std::vector<numerics::Word> b_column(const workload::Operation& op, std::int64_t batch,
                                        std::int64_t column) const override;
 
@@ -71,9 +68,8 @@ class FileData : public DataSource {
 
   FileData() = default;
   const io::Tensor& find(const workload::Operation& op, const std::string& operand) const;
-  const base::Matrix<numerics::Word>& words(const workload::Operation& op,
-                                            const std::string& operand, std::int64_t rows,
-                                            std::int64_t cols, Operand& cache) const;
+  const base::Matrix<numerics::Word>& words(const workload::Operation& op, const std::string& operand,
+                                            std::int64_t rows, std::int64_t cols, Operand& cache) const;
 
   std::string place_;
   std::vector<io::TensorFile> files_;  ///< one safetensors file, or A and B
@@ -86,8 +82,7 @@ std::unique_ptr<DataSource> make_data_source(const std::string& data, std::uint6
 
 /// What a kernel makes of `row` of A where the weight is quantised, symmetrically: integers times a
 /// scale of the operand type for each block. Else the row itself.
-std::vector<numerics::Word> as_stored(const workload::Operation& op,
-                                      std::vector<numerics::Word> row);
+std::vector<numerics::Word> as_stored(const workload::Operation& op, std::vector<numerics::Word> row);
 
 /// Rows of A and columns of B of one GEMM of a batch, which meet in rows.size() * columns.size()
 /// elements of D.
@@ -96,29 +91,26 @@ struct ElementSelection {
   std::vector<std::int64_t> rows, columns;
 };
 
-/// All of a GEMM with `rows` of A and `columns` of B.
 ElementSelection whole(std::int64_t batch, std::int64_t rows, std::int64_t columns);
 
 /// Rows `first` to `end` - 1 of A of entry `batch`, with zeros to a K of `depth`.
-base::Matrix<numerics::Word> rows_of_a(const workload::Operation& op, const DataSource& data,
-                                       std::int64_t batch, std::int64_t first, std::int64_t end,
-                                       std::int64_t depth);
+base::Matrix<numerics::Word> rows_of_a(const workload::Operation& op, const DataSource& data, std::int64_t batch,
+                                       std::int64_t first, std::int64_t end, std::int64_t depth);
 
 /// The operands of rows x columns of `op`. Sparse: A pruned by magnitude to the hardware pattern
 /// and compressed; K is padded with zeros to a whole group where necessary.
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, const ElementSelection& selection);
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse, const DataSource& data,
+                                    const ElementSelection& selection);
 
 /// Every row and column of entry `batch`.
-kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse,
-                                    const DataSource& data, std::int64_t batch);
+kernels::GemmOperands make_operands(const workload::Operation& op, bool sparse, const DataSource& data,
+                                    std::int64_t batch);
 
 /// Every row and column of entry `batch` with weights pruned by magnitude to `weights`, as a kernel
 /// of `execution` holds them: K is that of the instruction stream. Not for V:N:M, whose rows do not
 /// share B.
 kernels::GemmOperands pattern_operands(const workload::Operation& op, const DataSource& data,
                                        const sparsity::WeightPattern& weights,
-                                       const sparsity::PatternExecution& execution,
-                                       std::int64_t batch);
+                                       const sparsity::PatternExecution& execution, std::int64_t batch);
 
 }  // namespace sptc::run

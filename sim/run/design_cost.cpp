@@ -16,7 +16,6 @@
 namespace sptc::run {
 namespace {
 
-// The selector that energy files describe: 2:4.
 constexpr double kTableSelectorInputs = 4;
 constexpr double kMm2 = 1e-6;  // in um2
 
@@ -28,8 +27,7 @@ double adder_bits(const mma::StepRules& rules) {
 
 }  // namespace
 
-sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked,
-                                       numerics::DataType type) {
+sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked, numerics::DataType type) {
   return asked.value_or(sparsity::WeightPattern{sparsity::hardware_pattern(type), 0});
 }
 
@@ -43,8 +41,7 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
 }
 
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
-                                             const mma::MmaInstruction& instruction,
-                                             const gpu::GpuSpec& gpu) {
+                                             const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu) {
   const numerics::DataType type = instruction.a_type;
   const sparsity::PatternExecution usual = weights_execution(pattern, type, gpu);
   if (instruction.sparse_pattern() == usual.instruction) {
@@ -56,8 +53,7 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
 DesignCost design_cost(const gpu::GpuSpec& gpu, numerics::DataType type) {
   DesignCost cost;
   cost.operand_select = gpu.sm.tensor_core.selector_inputs / kTableSelectorInputs;
-  const mma::MmaInstruction instruction =
-      kernels::kernel_instruction({{}, 1, type, false}, gpu.kernel_target());
+  const mma::MmaInstruction instruction = kernels::kernel_instruction({{}, 1, type, false}, gpu.kernel_target());
   const auto usual = mma::find_step_rules(gpu.numerics, instruction);
   if (!usual || usual->is_integer() || usual->is_f64() || usual->lowered_fp8) {
     return cost;
@@ -95,10 +91,9 @@ GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table) {
   energy::TensorCoreShape shape = config::tensor_core_shape(core);
   shape.adder_scale = design_cost(gpu, shape.type).align_add;
   // One rounder per sum that ends in a cycle.
-  shape.rounders_per_unit =
-      core.accumulator_step_bytes > 0
-          ? std::max(1.0, static_cast<double>(core.dot_width_bytes) / core.accumulator_step_bytes)
-          : 1;
+  shape.rounders_per_unit = core.accumulator_step_bytes > 0
+                                ? std::max(1.0, static_cast<double>(core.dot_width_bytes) / core.accumulator_step_bytes)
+                                : 1;
   GpuArea area;
   area.tensor_core = energy::tensor_core_area(shape, table);
   const double sram = table.sram_um2_per_byte * kMm2;
@@ -115,8 +110,7 @@ BoardFigures board_figures(const gpu::GpuSpec& gpu) {
   const double gb_per_byte_per_cycle = mhz * 1e-3;
   const auto of_sm = static_cast<double>(gpu.sm.shared_memory_bytes_per_cycle().count());
   return {gpu.sms, mhz, gpu.memory.dram_bytes_per_cycle(mhz) * gb_per_byte_per_cycle,
-          gpu.memory.l2_bytes_per_cycle * gb_per_byte_per_cycle,
-          gpu.sms * of_sm * gb_per_byte_per_cycle};
+          gpu.memory.l2_bytes_per_cycle * gb_per_byte_per_cycle, gpu.sms * of_sm * gb_per_byte_per_cycle};
 }
 
 }  // namespace sptc::run

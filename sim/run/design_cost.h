@@ -13,8 +13,7 @@
 namespace sptc::run {
 
 /// `asked`, or where there is none that of the hardware for `type`.
-sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked,
-                                       numerics::DataType type);
+sparsity::WeightPattern weight_pattern(const std::optional<sparsity::WeightPattern>& asked, numerics::DataType type);
 
 /// How weights of `type` run on `gpu`: at `pattern`, or where there is none as the hardware has it.
 /// Throws InputError where the selector does not allow it.
@@ -23,8 +22,7 @@ sparsity::PatternExecution weights_execution(const std::optional<sparsity::Weigh
 
 /// The same in a kernel of `instruction`, which may leave a wider selector unused.
 sparsity::PatternExecution weights_execution(const std::optional<sparsity::WeightPattern>& pattern,
-                                             const mma::MmaInstruction& instruction,
-                                             const gpu::GpuSpec& gpu);
+                                             const mma::MmaInstruction& instruction, const gpu::GpuSpec& gpu);
 
 /// What an event of a tensor core costs over that of the GPU which the energy file describes: 1
 /// unless the architecture has a design of its own. Coarse: an adder as its width (F fraction bits,
@@ -49,10 +47,8 @@ struct GpuArea {
   double l2_mm2 = 0;
   double tensor_cores = 0;  ///< how many
 
-  double total_mm2() const {
-    return tensor_cores_mm2 + register_files_mm2 + shared_memories_mm2 + l2_mm2;
-  }
-  /// The same by what it is an area of, in the order of energy::kAreaConstants.
+  double total_mm2() const { return tensor_cores_mm2 + register_files_mm2 + shared_memories_mm2 + l2_mm2; }
+  /// Areas in the order of energy::kAreaConstants.
   std::array<double, energy::kAreaConstants.size()> by_constant_mm2() const;
 };
 GpuArea gpu_area(const gpu::GpuSpec& gpu, const energy::AreaTable& table);

@@ -25,8 +25,7 @@ namespace sptc::run {
 
 /// Bit toggles of sampled operands: every row of A (as stored: kept elements) against every column
 /// of B (as selected), at most 1024 kept elements deep.
-energy::Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType type,
-                               bool sparse);
+energy::Switching switching_of(const kernels::GemmOperands& operands, numerics::DataType type, bool sparse);
 
 /// Weights of a pattern that a selector executes.
 struct WeightsOnHardware {
@@ -54,7 +53,7 @@ class SimulationCaches {
  public:
   EnergyFiles& energies() { return energies_; }
 
-  /// Of generated operands, by their kind and seed.
+  /// The switching of generated operands, by their kind and seed.
   SwitchingSource& switching(const std::string& kind, std::uint64_t seed);
 
  private:
@@ -67,23 +66,19 @@ class SimulationCaches {
 };
 
 /// SwitchingSource::of() with the weights that `options` ask for, as `kernels` run them.
-const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
-                                      bool sparse, const SimulationOptions& options,
-                                      SwitchingSource& switching);
+const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op, bool sparse,
+                                      const SimulationOptions& options, SwitchingSource& switching);
 
 /// What one launch does, from its kernel, its bytes and the padding: executed multiply-accumulates
 /// in steps of `dot_width_bytes` of each operand, operands from the register file (wgmma: from
 /// shared memory), fragments from shared memory, tiles from the L2, instructions, and one f32
 /// multiply-add per element of D. Padding is zeros and moves no wire.
-energy::EventCounts launch_events(const workload::Operation& op, bool sparse,
-                                  const VariantResult& figures, const energy::Switching& switching,
-                                  int dot_width_bytes);
+energy::EventCounts launch_events(const workload::Operation& op, bool sparse, const VariantResult& figures,
+                                  const energy::Switching& switching, int dot_width_bytes);
 
 /// Bytes between the SMs and the L2, and between the L2 and DRAM, which pass the L2, too.
-void add_outer_memory(double l2_bytes, double dram_bytes, double switching,
-                      energy::EventCounts& counts);
+void add_outer_memory(double l2_bytes, double dram_bytes, double switching, energy::EventCounts& counts);
 
-/// Duration in seconds of the launch of `figures` at another clock.
 double seconds_at(const VariantResult& figures, double clock_mhz);
 
 /// The launch of `figures` as the power model sees it.
@@ -91,30 +86,27 @@ energy::Work work_of(const workload::Operation& op, bool sparse, const energy::P
                      const energy::Switching& switching, const VariantResult& figures);
 
 /// Writes `result`, of `work`, into `figures`; where the limit held the clock, times and rates too.
-void set_energy(const workload::Operation& op, const energy::Work& work,
-                const energy::PowerSpec& power, const energy::PowerResult& result,
-                VariantResult& figures);
+void set_energy(const workload::Operation& op, const energy::Work& work, const energy::PowerSpec& power,
+                const energy::PowerResult& result, VariantResult& figures);
 
 /// The highest clock [MHz], up to boost, at which the launch of `figures` takes no more than the
 /// limit: another one is followed in closed form.
 double clock_at_limit(const workload::Operation& op, bool sparse, const energy::PowerSpec& power,
                       const energy::Switching& switching, const VariantResult& figures);
 
-/// The launch at another clock, in MHz.
 using LaunchAtClock = std::function<VariantResult(double clock_mhz)>;
 
 /// Energy and power of one variant. With options.clock_limited its clock becomes the one that the
 /// power limit allows: `at_clock` simulates it there. With options.repetition `figures` are those
 /// of the boost clock.
 void add_energy(const workload::Operation& op, bool sparse, const energy::PowerSpec& board,
-                const energy::Switching& switching, const SimulationOptions& options,
-                const LaunchAtClock& at_clock, VariantResult& figures);
+                const energy::Switching& switching, const SimulationOptions& options, const LaunchAtClock& at_clock,
+                VariantResult& figures);
 
 /// Adds the energy of a launch under options.power, and of what follows it; `kernels` simulate it
 /// at other clocks.
 void add_launch_energy(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                       const SimulationOptions& options, KernelRunner& kernels,
-                       VariantResult& figures);
+                       const SimulationOptions& options, KernelRunner& kernels, VariantResult& figures);
 
 /// Adds the energy of every operation that was simulated and has none yet; `operations` are those
 /// of `result`, in order. With options.limits_group() the limit holds on average over each group of

@@ -25,7 +25,6 @@
 namespace sptc::run {
 namespace {
 
-/// How the report calls the operands.
 std::string data_name(const SimulationOptions& options, const workload::Workload& workload,
                       const DataSource* operands) {
   if (operands != nullptr) {
@@ -50,8 +49,7 @@ std::string library_of_engine(const SimulationOptions& options, const gpu::GpuSp
 void require_possible(const SimulationOptions& options, const SimulationHooks& hooks) {
   require_consistent(options);
   if (!hooks.observers.empty() && options.fidelity == Fidelity::kAnalytic) {
-    throw base::InputError(
-        "--timeline and --konata show a simulation: not with --fidelity analytic");
+    throw base::InputError("--timeline and --konata show a simulation: not with --fidelity analytic");
   }
   if (hooks.operands != nullptr && !options.data.empty()) {
     throw base::InputError("--data names operand values, and others are given: give one");
@@ -68,8 +66,8 @@ std::optional<config::Architecture> changed(const config::Architecture& architec
   }
   if (const auto library = library_of_engine(options, architecture.gpu); !library.empty()) {
     result = result ? result : architecture;
-    result->gpu.kernels = config::load_kernel_library(
-        library, "the engine, /libraries/" + architecture.gpu.instruction_set);
+    result->gpu.kernels =
+        config::load_kernel_library(library, "the engine, /libraries/" + architecture.gpu.instruction_set);
   }
   return result;
 }
@@ -84,9 +82,7 @@ struct AskedLaunches {
 
   AskedLaunches(const workload::Workload& workload, const config::Architecture& architecture,
                 const SimulationOptions& asked)
-      : board(architecture),
-        timer(board.gpu, options.clock_policy),
-        kernels(board.gpu, options, timer) {
+      : board(architecture), timer(board.gpu, options.clock_policy), kernels(board.gpu, options, timer) {
     options = asked;
     options.network_engine = asked_engine(asked, &architecture.gpu);
     if (auto other = changed(architecture, options)) {
@@ -102,17 +98,14 @@ struct AskedLaunches {
 /// What twice the cost makes of a number whose key ends so; 1: it is no cost.
 double factor_of(std::string_view key) {
   constexpr std::pair<std::string_view, double> kFactors[] = {
-      {"_bytes_per_cycle", 0.5}, {"_cycles", 2},   {"_us", 2}, {"_ns", 2},
-      {"_gb_per_s", 0.5},        {"_percent", 0.5}};
-  const auto* const found =
-      std::find_if(std::begin(kFactors), std::end(kFactors),
-                   [key](const auto& factor) { return key.ends_with(factor.first); });
+      {"_bytes_per_cycle", 0.5}, {"_cycles", 2}, {"_us", 2}, {"_ns", 2}, {"_gb_per_s", 0.5}, {"_percent", 0.5}};
+  const auto* const found = std::find_if(std::begin(kFactors), std::end(kFactors),
+                                         [key](const auto& factor) { return key.ends_with(factor.first); });
   return found == std::end(kFactors) ? 1 : found->second;
 }
 
 kernels::Algorithm other_than(kernels::Algorithm algorithm) {
-  return algorithm == kernels::Algorithm::kBest ? kernels::Algorithm::kHeuristic
-                                                : kernels::Algorithm::kBest;
+  return algorithm == kernels::Algorithm::kBest ? kernels::Algorithm::kHeuristic : kernels::Algorithm::kBest;
 }
 
 }  // namespace
@@ -123,8 +116,7 @@ void add_what_ifs(const std::vector<workload::Operation>& operations, const Kern
     OperationResult& row = results[i];
     for (auto* const variant : {&row.dense, &row.sparse, &row.dense_among_sparse}) {
       if (*variant) {
-        (*variant)->explanation.what_if =
-            kernels.what_if(operations[i], variant == &row.sparse, **variant);
+        (*variant)->explanation.what_if = kernels.what_if(operations[i], variant == &row.sparse, **variant);
       }
     }
   }
@@ -160,9 +152,8 @@ SwitchingSource& SimulationCaches::switching(const std::string& kind, std::uint6
   return found->second.switching;
 }
 
-PreparedRun::PreparedRun(const workload::Workload& workload,
-                         const config::Architecture& architecture, const SimulationOptions& asked,
-                         const SimulationHooks& hooks)
+PreparedRun::PreparedRun(const workload::Workload& workload, const config::Architecture& architecture,
+                         const SimulationOptions& asked, const SimulationHooks& hooks)
     : workload_(workload), board_(&architecture), data_(hooks.operands) {
   require_possible(asked, hooks);
   if (!asked.data.empty()) {
@@ -214,8 +205,7 @@ double assumed_share(const workload::Workload& workload, const config::Architect
       if (*variant) {
         const auto count = static_cast<double>(row.count);
         const auto time_us = [&](const gpu::GpuSpec& gpu) {
-          return count * asked.kernels.closed_form_us(asked.operations[i], variant == &row.sparse,
-                                                      **variant, gpu);
+          return count * asked.kernels.closed_form_us(asked.operations[i], variant == &row.sparse, **variant, gpu);
         };
         now_us += time_us(asked.board.gpu);
         then_us += time_us(worse);
@@ -234,11 +224,9 @@ RunResult estimate(const workload::Workload& workload, const config::Architectur
   return prepared.run(timer, hooks.progress);
 }
 
-std::optional<LibraryPath> library_path(const workload::Workload& workload,
-                                        const config::Architecture& architecture,
+std::optional<LibraryPath> library_path(const workload::Workload& workload, const config::Architecture& architecture,
                                         const SimulationOptions& options, const RunResult& result) {
-  const bool own_kernels =
-      options.pattern || options.kernel.cta_tile || searches_kernels(options, architecture);
+  const bool own_kernels = options.pattern || options.kernel.cta_tile || searches_kernels(options, architecture);
   if (!result.gain() || own_kernels) {
     return std::nullopt;
   }
@@ -246,12 +234,11 @@ std::optional<LibraryPath> library_path(const workload::Workload& workload,
   LibraryPath path;
   path.layout = options.conditions.layout;
   const std::optional<network::EngineSpec> engine = asked_engine(options);
-  path.algorithm = options.sparse_algorithm.value_or(
-      engine && !engine->gemms_only ? engine->algorithm : options.conditions.algorithm);
-  path.default_known = std::any_of(
-      result.operations.begin(), result.operations.end(), [&](const OperationResult& op) {
-        return op.sparse && library.sparse_default(op.dtype, path.layout) != nullptr;
-      });
+  path.algorithm = options.sparse_algorithm.value_or(engine && !engine->gemms_only ? engine->algorithm
+                                                                                   : options.conditions.algorithm);
+  path.default_known = std::any_of(result.operations.begin(), result.operations.end(), [&](const OperationResult& op) {
+    return op.sparse && library.sparse_default(op.dtype, path.layout) != nullptr;
+  });
   if (!path.default_known) {
     return path;
   }

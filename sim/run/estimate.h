@@ -30,7 +30,6 @@ class PreparedRun {
 
   /// Runs the workload, of which `timer` times each launch on board().
   RunResult run(gpu::Timer& timer, const ProgressCallback& progress) const;
-  /// The same, but for values: see times_alone().
   RunResult run_for_times(gpu::Timer& timer) const;
 
  private:
@@ -52,12 +51,11 @@ gpu::Timer::Hook stop_if_cancelled(const SimulationHooks& hooks);
 /// capacities and clocks stay.
 gpu::GpuSpec with_twice_the_assumed_costs(const config::Architecture& architecture);
 
-/// By which path 2:4 weights of `result`, which simulate() returned for the same arguments, came to
-/// their kernels, and what they gain on the other path: with the other algorithm of the library,
-/// dense and sparse in closed form. Nothing where a variant is missing, or where kernels or tiles
-/// are not the library's.
-std::optional<LibraryPath> library_path(const workload::Workload& workload,
-                                        const config::Architecture& architecture,
+/// The path by which 2:4 weights of `result`, which simulate() returned for the same arguments,
+/// came to their kernels, and what they gain on the other path: with the other algorithm of the
+/// library, dense and sparse in closed form. Nothing where a variant is missing, or where kernels
+/// or tiles are not the library's.
+std::optional<LibraryPath> library_path(const workload::Workload& workload, const config::Architecture& architecture,
                                         const SimulationOptions& options, const RunResult& result);
 
 }  // namespace sptc::run

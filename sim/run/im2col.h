@@ -15,8 +15,7 @@ namespace sptc::run {
 /// within it (r, s, c) with c innermost, of group `group`; positions outside the image are 0.
 /// `nhwc` is the input [n, h, w, c].
 template <typename T>
-base::Matrix<T> im2col(const std::vector<T>& nhwc, const workload::ConvGeometry& conv,
-                       std::int64_t group) {
+base::Matrix<T> im2col(const std::vector<T>& nhwc, const workload::ConvGeometry& conv, std::int64_t group) {
   base::ensure(static_cast<std::int64_t>(nhwc.size()) == conv.n * conv.h * conv.w * conv.c,
                "im2col: the input has not the extents of the convolution");
   const std::int64_t channels = conv.c / conv.groups;

@@ -24,9 +24,9 @@ using energy::Event;
 constexpr double kReadOfLane = 8, kWrittenOfLane = 4;
 
 /// The products of attention, of which masks leave `macs`: as GEMMs whose tiles no copy brings.
-void add_products(const network::PlannedKernel& kernel, const network::Network& network,
-                  double macs, const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
-                  SwitchingSource& switching, energy::EventCounts& counts) {
+void add_products(const network::PlannedKernel& kernel, const network::Network& network, double macs,
+                  const gpu::GpuSpec& gpu, const energy::PowerSpec& power, SwitchingSource& switching,
+                  energy::EventCounts& counts) {
   double whole = 0;
   for (const std::size_t i : kernel.gemms) {
     const workload::Operation& op = network.gemms[i];
@@ -48,8 +48,8 @@ void add_products(const network::PlannedKernel& kernel, const network::Network& 
 
 /// A launch that is no GEMM as the power model sees it.
 energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network::Network& network,
-                            const network::ClosedForm& form, const gpu::GpuSpec& gpu,
-                            const energy::PowerSpec& power, SwitchingSource& switching) {
+                            const network::ClosedForm& form, const gpu::GpuSpec& gpu, const energy::PowerSpec& power,
+                            SwitchingSource& switching) {
   const workload::Operation* const beside = network::gemm_beside(kernel, network);
   base::ensure(beside != nullptr, "a network without GEMMs has no energies");
   const workload::Operation& op = *beside;
@@ -60,24 +60,21 @@ energy::Work work_of_kernel(const network::PlannedKernel& kernel, const network:
   add_products(kernel, network, events.macs, gpu, power, switching, counts);
   counts.add(Event::kCudaCoreFma, events.lane_operations, values.accumulators);
   counts.add(Event::kRegisterRead, events.lane_operations * kReadOfLane, values.accumulators);
-  counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes,
-             values.accumulators);
+  counts.add(Event::kRegisterWrite, events.lane_operations * kWrittenOfLane + events.l2_bytes, values.accumulators);
   counts.add(Event::kSharedMemoryRead, events.shared_memory_bytes, switched);
   add_outer_memory(events.l2_bytes, events.dram_bytes, switched, counts);
   counts.add(Event::kInstructionIssue, events.instructions);
   const double boost_mhz = gpu.boost_clock_mhz;
   const double fed = form.times.tensor_us / form.times.time_us(1);
-  return {
-      counts,
-      [times = form.times, boost_mhz](double mhz) { return 1e-6 * times.time_us(mhz / boost_mhz); },
-      form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
+  return {counts, [times = form.times, boost_mhz](double mhz) { return 1e-6 * times.time_us(mhz / boost_mhz); },
+          form.times.busy_sms, std::clamp(fed, 0.01, 1.0)};
 }
 
 /// A kernel in one of its variants: how long, and what happens.
 struct Variant {
   std::function<double(double)> us_at;  ///< at a clock in MHz
-  double left_out_us = 0;  ///< of a GEMM that cuts K: its epilogue, which is not simulated
-  std::string tile;        ///< of a GEMM
+  double left_out_us = 0;               ///< of a GEMM that cuts K: its epilogue, which is not simulated
+  std::string tile;                     ///< of a GEMM
   std::optional<energy::Work> work;
 };
 
@@ -87,7 +84,7 @@ struct Kernel {
   std::optional<Variant> dense;       ///< none: it runs behind a 2:4 kernel alone
   std::optional<Variant> sparse;      ///< of a GEMM with 2:4 weights, or behind one
   std::optional<std::size_t> behind;  ///< the kernel of that GEMM
-  // Of a GEMM, at the clock that is asked for:
+  // Times of a GEMM at the clock that is asked for.
   double dense_us = 0;
   double sparse_us = 0;            ///< and how much longer with 2:4 weights those behind it take
   bool leaves_transposed = false;  ///< its 2:4 kernel leaves its result so
@@ -95,12 +92,10 @@ struct Kernel {
 
 enum class Weights { kDense, kSparse, kMix };
 
-/// All kernels of a network, and passes through them.
 class Inference {
  public:
-  Inference(const network::Network& network, const gpu::GpuSpec& gpu,
-            const SimulationOptions& options, double between_passes_us, KernelRunner& runner,
-            SwitchingSource& switching)
+  Inference(const network::Network& network, const gpu::GpuSpec& gpu, const SimulationOptions& options,
+            double between_passes_us, KernelRunner& runner, SwitchingSource& switching)
       : network_(network),
         gpu_(gpu),
         options_(options),
@@ -123,8 +118,8 @@ class Inference {
     for (const Kernel& kernel : kernels_) {
       result.kernels.push_back(described(kernel));
     }
-    const bool any_sparse = std::any_of(kernels_.begin(), kernels_.end(),
-                                        [](const Kernel& kernel) { return kernel.sparse; });
+    const bool any_sparse =
+        std::any_of(kernels_.begin(), kernels_.end(), [](const Kernel& kernel) { return kernel.sparse; });
     if (options_.variants != Variants::kSparse) {
       result.dense = pass(Weights::kDense, result.kernels);
     }
@@ -147,8 +142,7 @@ class Inference {
   double bytes_since_residual(const network::PlannedKernel& kernel) const {
     double since = 0;
     for (auto before = kernels_.rbegin(); before != kernels_.rend(); ++before) {
-      if (before->plan.count != kernel.count ||
-          before->plan.group == workload::WorkGroup::kNormalisation) {
+      if (before->plan.count != kernel.count || before->plan.group == workload::WorkGroup::kNormalisation) {
         break;
       }
       since += before->bytes.all();
@@ -193,7 +187,7 @@ class Inference {
     return parts;
   }
 
-  /// Of the first input, of a table its indices, and of what the last kernel writes.
+  /// Bytes of the first input, of the indices of a table, and of what the last kernel writes.
   double host_bytes() const {
     constexpr double kIndexBytes = 8;
     if (kernels_.empty() || network_.engine.gemms_only) {
@@ -209,13 +203,13 @@ class Inference {
     return bytes + kernels_.back().bytes.written;
   }
 
-  /// Of an epilogue that is not simulated, in its second kernel.
+  /// Time of an epilogue that is not simulated, in its second kernel.
   double left_out_us(const workload::Operation& op, const VariantResult& figures) const {
     if (figures.kernel.split_k == 1) {
       return 0;
     }
-    const double elements = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
-                            static_cast<double>(op.batch);
+    const double elements =
+        static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) * static_cast<double>(op.batch);
     const double lanes = network::kLanes * gpu_.sm.sub_partitions * gpu_.sm.issue_per_cycle;
     return elements * op.epilogue_operations / lanes / gpu_.sms / gpu_.boost_clock_mhz;
   }
@@ -230,15 +224,13 @@ class Inference {
     add_residual(kernel, figures);
     const double cycles = network_.engine.kernel_cycles;
     Variant variant;
-    variant.us_at = [figures, cycles](double mhz) {
-      return 1e6 * seconds_at(figures, mhz) + cycles / mhz;
-    };
+    variant.us_at = [figures, cycles](double mhz) { return 1e6 * seconds_at(figures, mhz) + cycles / mhz; };
     variant.left_out_us = left_out_us(op, figures);
     const base::GemmShape& tile = figures.kernel.cta_tile;
     variant.tile = fmt::format("{}x{}x{}", tile.m, tile.n, tile.k);
     if (options_.power) {
-      variant.work = work_of(op, sparse, *options_.power,
-                             switching_on(runner_, op, sparse, options_, switching_), figures);
+      variant.work =
+          work_of(op, sparse, *options_.power, switching_on(runner_, op, sparse, options_, switching_), figures);
       variant.work->seconds_at = seconds_of(variant);
     }
     return variant;
@@ -260,8 +252,8 @@ class Inference {
     if (bytes.earlier <= 0) {
       return;
     }
-    const network::ResidentTensors resident = network::resident_tensors(
-        bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
+    const network::ResidentTensors resident =
+        network::resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     add_beside_operands({bytes.earlier, bytes.earlier * (1 - resident.earlier), 0}, gpu_, figures);
   }
 
@@ -270,8 +262,7 @@ class Inference {
       kernel.dense = other(kernel, false);
     }
     const bool beside = kernel.plan.only_behind.has_value();
-    const std::optional<std::size_t> gemm =
-        beside ? kernel.plan.only_behind : kernel.plan.transposed_by;
+    const std::optional<std::size_t> gemm = beside ? kernel.plan.only_behind : kernel.plan.transposed_by;
     const auto writer = std::find_if(kernels_.begin(), kernels_.end(), [gemm](const Kernel& one) {
       return gemm && std::ranges::find(one.plan.gemms, *gemm) != one.plan.gemms.end();
     });
@@ -279,35 +270,31 @@ class Inference {
       return;
     }
     kernel.behind = static_cast<std::size_t>(writer - kernels_.begin());
-    // Of what belongs to a 2:4 kernel, copies alone turn a tensor round.
-    kernel.sparse = other(kernel, !beside || network_.vectors[kernel.plan.vectors.front()].kind ==
-                                                 workload::VectorKind::kCopy);
+    // Copies alone, of what belongs to a 2:4 kernel, turn a tensor round.
+    kernel.sparse =
+        other(kernel, !beside || network_.vectors[kernel.plan.vectors.front()].kind == workload::VectorKind::kCopy);
     writer->leaves_transposed = writer->leaves_transposed || !beside;
-    writer->sparse_us +=
-        kernel.sparse->us_at(asked_mhz_) - (kernel.dense ? kernel.dense->us_at(asked_mhz_) : 0);
+    writer->sparse_us += kernel.sparse->us_at(asked_mhz_) - (kernel.dense ? kernel.dense->us_at(asked_mhz_) : 0);
   }
 
   /// A launch that is no GEMM; `transposed`: behind a 2:4 kernel that left its result so.
   Variant other(const Kernel& kernel, bool transposed) {
     const network::KernelBytes& bytes = kernel.bytes;
-    const network::ResidentTensors resident = network::resident_tensors(
-        bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
+    const network::ResidentTensors resident =
+        network::resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
-    network::ClosedForm form =
-        attention
-            ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
-            : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
+    network::ClosedForm form = attention
+                                   ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
+                                   : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
     if (kernel.plan.group == workload::WorkGroup::kCommunication) {
       network::add_links(network_.vectors[kernel.plan.vectors.front()].kind, bytes.written,
-                         {options_.tensor_parallel, options_.link_gb_per_s}, form.times);
+                         {options_.gpus(), options_.link_gb_per_s}, form.times);
     }
     form.times.launch_us += gpu_.launch.call_us(network_.engine.launch, false);
     form.times.latency_us += network_.engine.kernel_cycles / gpu_.boost_clock_mhz;
     const double boost_mhz = gpu_.boost_clock_mhz;
     Variant variant;
-    variant.us_at = [times = form.times, boost_mhz](double mhz) {
-      return times.time_us(mhz / boost_mhz);
-    };
+    variant.us_at = [times = form.times, boost_mhz](double mhz) { return times.time_us(mhz / boost_mhz); };
     if (options_.power) {
       variant.work = work_of_kernel(kernel.plan, network_, form, gpu_, *options_.power, switching_);
     }
@@ -335,6 +322,10 @@ class Inference {
         row.fused.push_back(network_.vectors[i].name);
       }
     }
+    if (kernel.plan.gemms.empty()) {
+      const workload::VectorKind kind = network_.vectors[kernel.plan.vectors.front()].kind;
+      row.quantises = kind == workload::VectorKind::kQuantize || kind == workload::VectorKind::kDequantize;
+    }
     row.takes_sparse = faster_sparse(kernel);
     if (kernel.plan.group == workload::WorkGroup::kGemm) {
       const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
@@ -352,13 +343,11 @@ class Inference {
     }
     if (!op.prunable) {
       const std::string_view role = workload::dense_role(op);
-      if (std::string why = network_.engine.no_sparse(op);
-          role.empty() && workload::asp_eligible(op) && !why.empty()) {
+      if (std::string why = network_.engine.no_sparse(op); role.empty() && workload::asp_eligible(op) && !why.empty()) {
         return why;
       }
-      return role.empty() || !workload::asp_eligible(op)
-                 ? "no kernel: the extents of the weight do not allow 2:4"
-                 : fmt::format("{}: stays dense by its name", role);
+      return role.empty() || !workload::asp_eligible(op) ? "no kernel: the extents of the weight do not allow 2:4"
+                                                         : fmt::format("{}: stays dense by its name", role);
     }
     if (gpu_.sm.tensor_core.selector_inputs == 1) {
       return "no kernel: the GPU has no sparse instructions";
@@ -367,16 +356,15 @@ class Inference {
       return "2:4 was not simulated";
     }
     const double gain = kernel.dense_us / kernel.sparse_us;
-    const std::string with = fmt::format("(kernel {}{})", kernel.sparse->tile,
-                                         kernel.leaves_transposed ? ", transposed result" : "");
+    const std::string with =
+        fmt::format("(kernel {}{})", kernel.sparse->tile, kernel.leaves_transposed ? ", transposed result" : "");
     return gain > 1 ? fmt::format("2:4 is {:.2f} times as fast {}", gain, with)
                     : fmt::format("2:4 takes {:.2f} times as long {}", 1 / gain, with);
   }
 
-  /// Null where the kernel does not run.
+  /// The variant that runs; null where the kernel does not.
   const Variant* chosen(const Kernel& kernel, Weights weights) const {
-    const bool sparse =
-        weights == Weights::kSparse || (weights == Weights::kMix && faster_sparse(kernel));
+    const bool sparse = weights == Weights::kSparse || (weights == Weights::kMix && faster_sparse(kernel));
     const std::optional<Variant>& variant = sparse && kernel.sparse ? kernel.sparse : kernel.dense;
     return variant ? &*variant : nullptr;
   }
@@ -465,30 +453,26 @@ void add_not_taken(const workload::Workload& workload, InferenceResult& inferenc
   }
   if (!workload.not_taken.empty()) {
     const bool timed = taken_us > 0 && not_taken_us > 0;
-    inference.not_modelled.push_back(
-        {"launches of the recording that are not taken",
-         timed ? std::optional(not_taken_us / (taken_us + not_taken_us)) : std::nullopt});
+    inference.not_modelled.push_back({"launches of the recording that are not taken",
+                                      timed ? std::optional(not_taken_us / (taken_us + not_taken_us)) : std::nullopt});
   }
 }
 
 }  // namespace
 
-void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
-                   const SimulationOptions& options, KernelRunner& kernels,
-                   SwitchingSource& switching, RunResult& result) {
-  const network::EngineSpec engine =
-      network::for_pass(*options.network_engine, work.operations, workload.inputs);
-  if (engine.gemms_only) {
-    work.vectors.clear();
-  } else if (work.vectors.empty()) {
-    result.notes.push_back("the workload has no operations beside GEMMs: what engine '" +
-                           engine.name + "' needs for them is not part of its time");
+void run_inference(const workload::Workload& workload, const AskedWork& work, const gpu::GpuSpec& gpu,
+                   const SimulationOptions& options, KernelRunner& kernels, SwitchingSource& switching,
+                   RunResult& result) {
+  const std::int64_t inputs = options.inputs_of_gpu(workload.inputs);
+  const network::EngineSpec engine = network::for_pass(*options.network_engine, work.operations, inputs);
+  if (!engine.gemms_only && work.vectors.empty()) {
+    result.notes.push_back("the workload has no operations beside GEMMs: what engine '" + engine.name +
+                           "' needs for them is not part of its time");
   }
-  const network::Network network{work.operations, work.vectors, engine};
-  const double between_passes_us =
-      engine.step_us + engine.sequence_us * static_cast<double>(workload.inputs);
-  result.inference =
-      Inference(network, gpu, options, between_passes_us, kernels, switching).result();
+  const std::vector<workload::VectorOperation> none;
+  const network::Network network{work.operations, engine.gemms_only ? none : work.vectors, engine};
+  const double between_passes_us = engine.step_us + engine.sequence_us * static_cast<double>(inputs);
+  result.inference = Inference(network, gpu, options, between_passes_us, kernels, switching).result();
   result.inference->batch = workload.inputs;
   add_not_taken(workload, *result.inference);
 }

@@ -9,7 +9,7 @@
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/kernel_choice.h"
 #include "sim/run/peaks.h"
-#include "sim/workload/epilogue.h"
+#include "sim/workload/vector_operation.h"
 
 #include <fmt/format.h>
 
@@ -18,16 +18,14 @@
 
 namespace sptc::run {
 
-std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
-                                            const SimulationOptions& options) {
+std::optional<numerics::DataType> type_of_d(const workload::Operation& op, const SimulationOptions& options) {
   if (op.d_dtype || options.d_dtype) {
     return op.d_dtype ? op.d_dtype : options.d_dtype;
   }
   return options.dtype ? std::nullopt : numerics::parse_data_type(op.recorded.d_dtype);
 }
 
-void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
-                         VariantResult& figures) {
+void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu, VariantResult& figures) {
   if (bytes.read + bytes.written <= 0) {
     return;
   }
@@ -47,8 +45,7 @@ void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
   moved.dram_written += std::llround(bytes.written);
 }
 
-kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,
-                                                  bool sparse) const {
+kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op, bool sparse) const {
   kernels::GemmProblem result{op.shape, op.batch, op.dtype, sparse};
   result.distinct_b = op.distinct_b();
   result.conditions = op.conditions.value_or(options_.conditions);
@@ -58,14 +55,12 @@ kernels::GemmProblem KernelRunner::widest_problem(const workload::Operation& op,
   }
   result.d_dtype = type_of_d(op, options_);
   result.epilogue_operations =
-      op.epilogue_operations +
-      workload::epilogue_operations(workload::epilogue_of(op.recorded).operations);
+      op.epilogue_operations + workload::epilogue_operations(workload::epilogue_of(op.recorded).operations);
   result.storage = op.storage;
   if (sparse) {
     // A group that K does not fill is completed with zeros; the figures count the K of the
     // operation.
-    const sparsity::PatternExecution execution =
-        weights_execution(options_.pattern, op.dtype, gpu_);
+    const sparsity::PatternExecution execution = weights_execution(options_.pattern, op.dtype, gpu_);
     result.shape.k = execution.executed_k(op.shape.k);
     if (execution.instruction != sparsity::hardware_pattern(op.dtype)) {
       result.pattern = execution.instruction;
@@ -103,15 +98,13 @@ void KernelRunner::leave_selector(const workload::Operation& op, bool leave) {
 }
 
 sparsity::PatternExecution KernelRunner::execution(const workload::Operation& op) const {
-  return weights_execution(
-      options_.pattern, kernels::kernel_instruction(problem(op, true), gpu_.kernel_target()), gpu_);
+  return weights_execution(options_.pattern, kernels::kernel_instruction(problem(op, true), gpu_.kernel_target()),
+                           gpu_);
 }
 
-VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
-                                    const gpu::GemmRun& run) const {
+VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const {
   base::ensure(run.cycles > 0 && run.issued_macs > 0, "a launch took no cycles or issued nothing");
-  const sparsity::Pattern pattern =
-      options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
+  const sparsity::Pattern pattern = options_.pattern ? options_.pattern->pattern : sparsity::hardware_pattern(op.dtype);
   const double macs = static_cast<double>(op.shape.macs()) * static_cast<double>(op.batch);
   const double share = sparse ? static_cast<double>(pattern.kept) / pattern.group : 1;
   const double executed = macs * share;
@@ -128,8 +121,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
   result.timing.time_us = cycles / result.timing.clock_mhz + result.timing.launch_us;
   result.timing.tflops = 2 * macs / result.timing.time_us * 1e-6;
   result.timing.utilization =
-      executed / (cycles * gpu_.sms *
-                  peak_macs_per_sm_and_cycle(gpu_, {op.dtype, op.storage.operand_block()}));
+      executed / (cycles * gpu_.sms * peak_macs_per_sm_and_cycle(gpu_, {op.dtype, op.storage.operand_block()}));
   result.timing.padding = 1 - executed / static_cast<double>(run.issued_macs);
   result.traffic.activity = run.activity;
   result.explanation.stalls = run.stalls;
@@ -146,8 +138,8 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse,
 BesideOperands KernelRunner::beside_operands(const workload::Operation& op) const {
   const workload::Epilogue epilogue = workload::epilogue_of(op.recorded);
   const kernels::GemmProblem what = problem(op, false);
-  const double elements = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
-                          static_cast<double>(op.batch);
+  const double elements =
+      static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) * static_cast<double>(op.batch);
   const double tensor = elements * kernels::output_bits(what) / 8, mask = elements / 8;
   BesideOperands bytes;
   bytes.read = (epilogue.reads_tensor ? tensor : 0) + (epilogue.reads_mask ? mask : 0);
@@ -160,19 +152,16 @@ BesideOperands KernelRunner::beside_operands(const workload::Operation& op) cons
 
 KernelRunner::OperationId KernelRunner::id_of(const workload::Operation& op) {
   const workload::Recorded& recorded = op.recorded;
-  return {op.name,         op.shape.m,       op.shape.n,       op.shape.k,
-          op.batch,        recorded.tile.m,  recorded.tile.n,  recorded.tile.k,
-          recorded.stages, recorded.split_k, recorded.epilogue};
+  return {op.name,         op.shape.m,      op.shape.n,      op.shape.k,       op.batch,         recorded.tile.m,
+          recorded.tile.n, recorded.tile.k, recorded.stages, recorded.split_k, recorded.epilogue};
 }
 
 std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const workload::Operation& op,
                                                                       bool sparse) const {
   const workload::Recorded& recorded = op.recorded;
   kernels::KernelOverrides kernel = options_.kernel;
-  const bool user_chose =
-      kernel.cta_tile || kernel.stages || kernel.split_k || kernel.decomposition;
-  if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype ||
-      refused_.contains(id_of(op))) {
+  const bool user_chose = kernel.cta_tile || kernel.stages || kernel.split_k || kernel.decomposition;
+  if (!recorded.steers() || recorded.sparse != sparse || user_chose || options_.dtype || refused_.contains(id_of(op))) {
     return std::nullopt;
   }
   kernel.search = false;
@@ -188,8 +177,7 @@ std::optional<kernels::KernelOverrides> KernelRunner::recorded_kernel(const work
   return kernel;
 }
 
-gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
-                                  const kernels::GemmProblem& what,
+gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
                                   const std::vector<kernels::GemmOperands>* operands) {
   if (const auto recorded = recorded_kernel(op, sparse)) {
     try {
@@ -206,9 +194,8 @@ gpu::GemmRun KernelRunner::launch(const workload::Operation& op, bool sparse,
 std::vector<std::string> KernelRunner::notes() const {
   std::vector<std::string> notes;
   if (!as_recorded_.empty()) {
-    notes.push_back(fmt::format(
-        "{} of the operations ran with the tile, stages and split-K that the recording names",
-        as_recorded_.size()));
+    notes.push_back(fmt::format("{} of the operations ran with the tile, stages and split-K that the recording names",
+                                as_recorded_.size()));
   }
   if (!refused_.empty()) {
     const auto& [id, why] = *refused_.begin();
@@ -231,16 +218,14 @@ VariantResult KernelRunner::closed_form(const workload::Operation& op, bool spar
   return figures(op, sparse, gpu::analytic_gemm(what, options_.kernel, gpu_, {}));
 }
 
-WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse,
-                             const VariantResult& launch) const {
-  return run::what_if(problem(op, sparse, launch.kernel.instruction), launch.kernel,
-                      launch.timing.clock_mhz, gpu_);
+WhatIf KernelRunner::what_if(const workload::Operation& op, bool sparse, const VariantResult& launch) const {
+  return run::what_if(problem(op, sparse, launch.kernel.instruction), launch.kernel, launch.timing.clock_mhz, gpu_);
 }
 
-double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse,
-                                    const VariantResult& launch, const gpu::GpuSpec& gpu) const {
-  return run::closed_form_us(problem(op, sparse, launch.kernel.instruction), launch.kernel,
-                             launch.timing.clock_mhz, gpu);
+double KernelRunner::closed_form_us(const workload::Operation& op, bool sparse, const VariantResult& launch,
+                                    const gpu::GpuSpec& gpu) const {
+  return run::closed_form_us(problem(op, sparse, launch.kernel.instruction), launch.kernel, launch.timing.clock_mhz,
+                             gpu);
 }
 
 KernelRunner::ValueRun KernelRunner::compute(const workload::Operation& op, bool sparse,

@@ -22,8 +22,7 @@ namespace sptc::run {
 
 /// The type of D in memory: the operation's own, that of `options`, or the recorded one where
 /// `options` leave the type of the operands alone; nothing: as GemmProblem says.
-std::optional<numerics::DataType> type_of_d(const workload::Operation& op,
-                                            const SimulationOptions& options);
+std::optional<numerics::DataType> type_of_d(const workload::Operation& op, const SimulationOptions& options);
 
 /// Bytes that the epilogue of a GEMM moves beside its operands and D.
 struct BesideOperands {
@@ -34,8 +33,7 @@ struct BesideOperands {
 
 /// Lets them pass L2 and DRAM beside the operands of a launch: its closed form says how much longer
 /// that takes.
-void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu,
-                         VariantResult& figures);
+void add_beside_operands(const BesideOperands& bytes, const gpu::GpuSpec& gpu, VariantResult& figures);
 
 /// Launches the kernels of a run and turns cycles into the figures of the report.
 class KernelRunner {
@@ -47,10 +45,10 @@ class KernelRunner {
   /// Cycles only, at `clock_mhz`, or 0 for the clock of the run.
   VariantResult time(const workload::Operation& op, bool sparse, double clock_mhz = 0);
 
-  /// In closed form, at the boost clock.
+  /// Figures in closed form, at the boost clock.
   VariantResult closed_form(const workload::Operation& op, bool sparse) const;
 
-  /// Of `launch`, which time() or compute() returned, at the clock that it has now.
+  /// Gains of `launch`, which time() or compute() returned, at the clock that it has.
   WhatIf what_if(const workload::Operation& op, bool sparse, const VariantResult& launch) const;
 
   /// The same launch in closed form on `gpu`.
@@ -63,37 +61,32 @@ class KernelRunner {
   };
   /// Whether 2:4 hardware runs the sparse weights of `op`, too, which have a wider selector here.
   bool may_leave_selector(const workload::Operation& op) const;
-  /// From now on operations like `op` leave the wider selector unused, or use it, as they do first.
+  /// Makes operations like `op` leave the wider selector unused, or use it, as they do first.
   void leave_selector(const workload::Operation& op, bool leave);
-  /// How the sparse weights of `op` run.
   sparsity::PatternExecution execution(const workload::Operation& op) const;
 
-  /// With values: one GemmOperands per batch entry, sparse ones as execution() has them.
-  ValueRun compute(const workload::Operation& op, bool sparse,
-                   const std::vector<kernels::GemmOperands>& operands);
+  /// Simulates values: one GemmOperands per batch entry, sparse ones as execution() has them.
+  ValueRun compute(const workload::Operation& op, bool sparse, const std::vector<kernels::GemmOperands>& operands);
 
   /// Which launches had the kernels that a recording names, and which could not; for the report.
   std::vector<std::string> notes() const;
 
  private:
-  /// Launches of a log all have one name.
-  using OperationId =
-      std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                 std::int64_t, std::int64_t, int, int, std::string>;
+  using OperationId = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
+                                 std::int64_t, std::int64_t, int, int, std::string>;
   static OperationId id_of(const workload::Operation& op);
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse) const;
-  /// The same where every selector is used as far as it reaches.
+  /// The problem where every selector is used as far as it reaches.
   kernels::GemmProblem widest_problem(const workload::Operation& op, bool sparse) const;
-  /// The same as a kernel of `instruction` ran it.
+  /// The problem as a kernel of `instruction` ran it.
   kernels::GemmProblem problem(const workload::Operation& op, bool sparse,
                                const mma::MmaInstruction& instruction) const;
   /// What the epilogue of a recorded launch reads and writes beside D.
   BesideOperands beside_operands(const workload::Operation& op) const;
   /// The kernel that the recording names; nothing where it says none, or the user's options go
   /// before it.
-  std::optional<kernels::KernelOverrides> recorded_kernel(const workload::Operation& op,
-                                                          bool sparse) const;
-  /// With the recorded kernel where it fits.
+  std::optional<kernels::KernelOverrides> recorded_kernel(const workload::Operation& op, bool sparse) const;
+  /// Launches the recorded kernel where it fits.
   gpu::GemmRun launch(const workload::Operation& op, bool sparse, const kernels::GemmProblem& what,
                       const std::vector<kernels::GemmOperands>* operands);
   VariantResult figures(const workload::Operation& op, bool sparse, const gpu::GemmRun& run) const;

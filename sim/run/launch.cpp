@@ -19,23 +19,20 @@
 namespace sptc::run {
 namespace {
 
-/// The launch whose bits travel through the data path.
-VariantResult launch_with_values(const workload::Operation& op, bool sparse,
-                                 const LaunchContext& run) {
+/// Launches with values, which --fidelity datapath computes.
+VariantResult launch_with_values(const workload::Operation& op, bool sparse, const LaunchContext& run) {
   const bool own = sparse && !is_hardware(run.options, op.dtype, run.gpu);
   const auto execution = own ? run.kernels.execution(op) : sparsity::PatternExecution{};
   std::vector<kernels::GemmOperands> operands;
   for (std::int64_t entry = 0; entry < op.batch; ++entry) {
-    operands.push_back(own ? pattern_operands(op, run.data,
-                                              weight_pattern(run.options.pattern, op.dtype),
-                                              execution, entry)
-                           : make_operands(op, sparse, run.data, entry));
+    operands.push_back(
+        own ? pattern_operands(op, run.data, weight_pattern(run.options.pattern, op.dtype), execution, entry)
+            : make_operands(op, sparse, run.data, entry));
   }
   KernelRunner::ValueRun launch = run.kernels.compute(op, sparse, operands);
   if (run.options.check_mode() != CheckMode::kNone) {
-    launch.result.check =
-        own ? check_own_pattern(op, execution, run.gpu, run.options, run.data, &launch.d)
-            : check_entries(operands, launch.d, {run.gpu, op.dtype, sparse}, run.options);
+    launch.result.check = own ? check_own_pattern(op, execution, run.gpu, run.options, run.data, &launch.d)
+                              : check_entries(operands, launch.d, {run.gpu, op.dtype, sparse}, run.options);
   }
   if (run.saved != nullptr) {
     run.saved->add({op, sparse, launch.result.kernel, operands, &launch.d});
@@ -43,13 +40,12 @@ VariantResult launch_with_values(const workload::Operation& op, bool sparse,
   return std::move(launch.result);
 }
 
-/// The launch in time alone; what is checked and saved is computed beside it.
+/// Launches in time alone; what is checked and saved is computed beside it.
 VariantResult launch_in_time(const workload::Operation& op, bool sparse, const LaunchContext& run) {
   const double mhz = first_clock(op, sparse, run.switching, run.options, run.kernels);
   VariantResult result = run.kernels.time(op, sparse, mhz);
   if (run.options.check_mode() != CheckMode::kNone && !op.storage.block_scaled()) {
-    result.check =
-        check_values(op, sparse, result.kernel.instruction, run.gpu, run.options, run.data);
+    result.check = check_values(op, sparse, result.kernel.instruction, run.gpu, run.options, run.data);
   }
   if (run.saved != nullptr) {
     run.saved->add(op, sparse, result.kernel, run.data);
@@ -84,9 +80,8 @@ VariantResult run_variant(const workload::Operation& op, bool sparse, const Laun
   if (sparse) {
     choose_execution(op, run);
   }
-  VariantResult figures = run.options.fidelity == Fidelity::kDatapath
-                              ? launch_with_values(op, sparse, run)
-                              : launch_in_time(op, sparse, run);
+  VariantResult figures = run.options.fidelity == Fidelity::kDatapath ? launch_with_values(op, sparse, run)
+                                                                      : launch_in_time(op, sparse, run);
   if (run.options.power && !run.options.limits_group()) {
     add_launch_energy(op, sparse, run.switching, run.options, run.kernels, figures);
   }

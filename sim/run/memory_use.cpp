@@ -20,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <map>
 #include <string>
 #include <utility>
@@ -29,28 +28,20 @@
 namespace sptc::run {
 namespace {
 
+using base::product;
 using workload::Operation;
 using workload::VectorKind;
 using workload::VectorOperation;
 
 constexpr double kBitsPerByte = 8;
 constexpr double kTensorBytes = 2;  ///< of an element between kernels
-constexpr double kGib = 1 << 30;
-
-double product(std::initializer_list<std::int64_t> factors) {
-  double result = 1;
-  for (const std::int64_t factor : factors) {
-    result *= static_cast<double>(factor);
-  }
-  return result;
-}
 
 /// Bytes of a network, part by part.
 class Counter {
  public:
   Counter(const workload::Workload& workload, const std::vector<Operation>& operations,
           const std::vector<VectorOperation>& vectors, const SimulationOptions& options)
-      : inputs_(workload.inputs), operations_(operations), vectors_(vectors), options_(options) {
+      : inputs_(options.inputs_of_gpu(workload.inputs)), operations_(operations), vectors_(vectors), options_(options) {
     for (const Operation& op : operations_) {
       if (workload::is_expert(op)) {
         active_[experts_of(op)] += op.batch;
@@ -77,10 +68,7 @@ class Counter {
   }
 
  private:
-  /// What experts have in common that share tokens.
-  static const std::string& experts_of(const Operation& op) {
-    return op.part_of.empty() ? op.name : op.part_of;
-  }
+  static const std::string& experts_of(const Operation& op) { return op.part_of.empty() ? op.name : op.part_of; }
 
   /// The last vector operation of `kind` before GEMM `i`; null where there is none.
   const VectorOperation* last_before(std::size_t i, VectorKind kind) const {
@@ -97,19 +85,18 @@ class Counter {
   /// How many experts lie in memory for each with tokens in this pass.
   double experts(std::size_t i) const {
     const auto active = active_.find(experts_of(operations_[i]));
-    const VectorOperation* const routing =
-        active == active_.end() ? nullptr : last_before(i, VectorKind::kRouting);
-    return routing == nullptr ? 1.0
-                              : std::max(1.0, static_cast<double>(routing->columns) /
-                                                  static_cast<double>(active->second));
+    const VectorOperation* const routing = active == active_.end() ? nullptr : last_before(i, VectorKind::kRouting);
+    return routing == nullptr
+               ? 1.0
+               : std::max(1.0, static_cast<double>(routing->columns) / static_cast<double>(options_.expert_parallel) /
+                                   static_cast<double>(active->second));
   }
 
   void add_weight(std::size_t i, bool sparse, MemoryUse& use) const {
     const Operation& op = operations_[i];
-    const double elements =
-        experts(i) * product({op.count, op.batch, op.shape.m, op.shape.k}) / kBitsPerByte;
-    const double scales = static_cast<double>(op.storage.scale_bits(true, op.shape.k)) /
-                          static_cast<double>(op.shape.k);
+    const double elements = experts(i) * product({op.count, op.batch, op.shape.m, op.shape.k}) / kBitsPerByte;
+    const double scales =
+        static_cast<double>(op.storage.scale_bits(true, op.shape.k)) / static_cast<double>(op.shape.k);
     const double bits = op.storage.a_bits(numerics::storage_bits(op.dtype));
     if (!sparse || !op.prunable) {
       use.weights += elements * (bits + scales);
@@ -123,8 +110,7 @@ class Counter {
 
   void add_tables(MemoryUse& use) const {
     for (const VectorOperation& op : vectors_) {
-      if (op.kind == VectorKind::kEmbedding && output_ != nullptr &&
-          output_->shape.k == op.columns) {
+      if (op.kind == VectorKind::kEmbedding && output_ != nullptr && output_->shape.k == op.columns) {
         use.weights += product({output_->shape.m, op.columns}) * kTensorBytes;
       }
     }
@@ -135,8 +121,7 @@ class Counter {
     for (std::size_t i = 0; i + 1 < operations_.size(); ++i) {
       const Operation& scores = operations_[i];
       const Operation& context = operations_[i + 1];
-      if (scores.weight || context.weight || scores.batch != context.batch ||
-          scores.shape.m != context.shape.k) {
+      if (scores.weight || context.weight || scores.batch != context.batch || scores.shape.m != context.shape.k) {
         continue;
       }
       if (const VectorOperation* const token = last_before(i, VectorKind::kKvAppend)) {
@@ -153,8 +138,7 @@ class Counter {
 
   void add_activations(MemoryUse& use) const {
     // Where attention is one kernel, or nobody says how it runs, scores stay on chip.
-    const bool on_chip =
-        !options_.runs_whole_network() || options_.network_engine->attention() != nullptr;
+    const bool on_chip = !options_.runs_whole_network() || options_.network_engine->attention() != nullptr;
     std::vector<double> tensors{0, 0};
     double results = 0;
     for (const Operation& op : operations_) {
@@ -171,8 +155,8 @@ class Counter {
     }
     for (const VectorOperation& op : vectors_) {
       const double written = product({op.rows, op.columns, op.outputs}) * kTensorBytes;
-      const bool scores = op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale ||
-                          op.kind == VectorKind::kMask;
+      const bool scores =
+          op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale || op.kind == VectorKind::kMask;
       if (workload::info(op.kind).group == workload::WorkGroup::kCommunication) {
         use.communication = std::max(use.communication, 2 * written);
         results = op.kind == VectorKind::kAllGather ? std::max(results, written) : results;
@@ -192,13 +176,16 @@ class Counter {
   const Operation* output_ = nullptr;           ///< the weight that makes the results; null: none
 };
 
-/// "at least 2 such boards (--tp 2)".
-std::string boards_needed(double bytes, double capacity) {
+/// ", at least 2 such boards (--tp 2)"; nothing where experts are shared out: other weights are on
+/// each board.
+std::string boards_needed(const MemoryUse& use, const SimulationOptions& options) {
   constexpr std::uint64_t kMostGpus = 8;  // of --tp
-  const auto boards = static_cast<std::uint64_t>(std::ceil(bytes / capacity));
+  if (options.expert_parallel > 1) {
+    return "";
+  }
+  const auto boards = static_cast<std::uint64_t>(std::ceil(options.tensor_parallel * use.total() / use.capacity));
   const std::uint64_t gpus = std::bit_ceil(boards);
-  return fmt::format("at least {} such boards{}", boards,
-                     gpus <= kMostGpus ? fmt::format(" (--tp {})", gpus) : "");
+  return fmt::format(", at least {} such boards{}", boards, gpus <= kMostGpus ? fmt::format(" (--tp {})", gpus) : "");
 }
 
 /// "weights take 129 GiB, keys and values 10.0, activations 0.1, 139 in all".
@@ -216,21 +203,19 @@ std::string parts_text(const MemoryUse& use) {
 }  // namespace
 
 std::optional<MemoryUse> memory_use(const workload::Workload& workload, const AskedWork& work,
-                                    const SimulationOptions& options, const gpu::GpuSpec& gpu,
-                                    bool sparse_weights) {
+                                    const SimulationOptions& options, const gpu::GpuSpec& gpu, bool sparse_weights) {
   const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
-  // Of training, activations that wait for their gradients and states of the optimiser are not
-  // counted.
+  // Training leaves activations that wait for their gradients and states of the optimiser
+  // uncounted.
   if (capacity == 0 || workload.inputs == 0 || options.training) {
     return std::nullopt;
   }
   return Counter(workload, work.operations, work.vectors, options).count(capacity, sparse_weights);
 }
 
-std::string does_not_fit(const workload::Workload& workload, const AskedWork& work,
-                         const SimulationOptions& options, const gpu::GpuSpec& gpu) {
-  const bool has_sparse =
-      options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
+std::string does_not_fit(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
+                         const gpu::GpuSpec& gpu) {
+  const bool has_sparse = options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
   const bool has_dense = options.variants != Variants::kSparse || !has_sparse;
   const auto dense = memory_use(workload, work, options, gpu, false);
   const auto sparse = memory_use(workload, work, options, gpu, true);
@@ -239,16 +224,13 @@ std::string does_not_fit(const workload::Workload& workload, const AskedWork& wo
     return "";
   }
   const MemoryUse& first = dense_fits ? *sparse : *dense;
-  const int gpus = options.tensor_parallel;
-  std::string text = fmt::format(
-      "does not fit the {:.0f} GiB of {}{}: {} {}, {}; ", first.capacity / kGib,
-      gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name, dense_fits ? "2:4" : "dense",
-      parts_text(first), boards_needed(gpus * first.total(), first.capacity));
+  const int gpus = options.gpus();
+  std::string text = fmt::format("does not fit the {:.0f} GiB of {}{}: {} {}{}; ", first.capacity / kGib,
+                                 gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name,
+                                 dense_fits ? "2:4" : "dense", parts_text(first), boards_needed(first, options));
   if (!dense_fits && has_sparse && sparse->total() < dense->total()) {
     text += fmt::format("with 2:4 weights it takes {:.0f} GiB{}; ", sparse->total() / kGib,
-                        sparse->fits()
-                            ? " and fits"
-                            : ", " + boards_needed(gpus * sparse->total(), sparse->capacity));
+                        sparse->fits() ? " and fits" : boards_needed(*sparse, options));
   }
   return text + "the figures are those of a board that had the room";
 }

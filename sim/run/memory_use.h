@@ -16,6 +16,8 @@ namespace sptc::run {
 struct AskedWork;
 struct SimulationOptions;
 
+inline constexpr double kGib = 1 << 30;
+
 /// Bytes of one GPU.
 struct MemoryUse {
   double weights = 0;   ///< of each layer once, with their scales; of 2:4 ones what is kept
@@ -34,13 +36,12 @@ struct MemoryUse {
 /// workload how many inputs it has: a list of launches does not tell which of them share a weight.
 ///
 /// Experts without tokens in this pass are there as well: as many as the routing before them
-/// chooses among. A table of embeddings has the rows of the output layer with its columns, in 16
-/// bits, and is not shared with it; without such a layer it is not counted, nor are biases and
-/// norms. Activations are the two largest tensors and the results of the output layer, a bound from
-/// below: what software keeps beyond that is not known. Buffers of communication are the largest
-/// tensor twice.
+/// chooses among, or with --ep the part of one GPU. A table of embeddings has the rows of the
+/// output layer with its columns, in 16 bits, and is not shared with it; without such a layer it is
+/// not counted, nor are biases and norms. Activations are the two largest tensors and the results
+/// of the output layer, a bound from below: what software keeps beyond that is not known. Buffers
+/// of communication are the largest tensor twice.
 std::optional<MemoryUse> memory_use(const workload::Workload& workload, const AskedWork& work,
-                                    const SimulationOptions& options, const gpu::GpuSpec& gpu,
-                                    bool sparse_weights);
+                                    const SimulationOptions& options, const gpu::GpuSpec& gpu, bool sparse_weights);
 
 }  // namespace sptc::run

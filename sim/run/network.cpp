@@ -43,32 +43,28 @@ LayerWeights layer_weights(const workload::NetworkData& network, const io::Tenso
   LayerWeights result;
   result.weight = &file.tensor(weight);
   result.sparse_kernel = fine_tuned && op.prunable;
-  const auto expected = static_cast<double>(op.batch) * static_cast<double>(op.shape.m) *
-                        static_cast<double>(op.shape.k);
+  const auto expected =
+      static_cast<double>(op.batch) * static_cast<double>(op.shape.m) * static_cast<double>(op.shape.k);
   if (static_cast<double>(result.weight->elements()) != expected) {
-    throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {} x {} x {}",
-                                       place(network, weight), result.weight->elements(), op.name,
-                                       op.batch, op.shape.m, op.shape.k));
+    throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {} x {} x {}", place(network, weight),
+                                       result.weight->elements(), op.name, op.batch, op.shape.m, op.shape.k));
   }
   const std::int64_t rows = op.batch * op.shape.m;
   result.bias.assign(static_cast<std::size_t>(rows), 0.0);
   if (!bias.empty()) {
     const io::Tensor& tensor = file.tensor(bias);
     if (tensor.elements() != rows) {
-      throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {}",
-                                         place(network, bias), tensor.elements(), op.name, rows));
+      throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {}", place(network, bias),
+                                         tensor.elements(), op.name, rows));
     }
     result.bias = io::as_doubles(tensor);
   }
   return result;
 }
 
-/// Rows [group * m, group * m + m) of a weight as a matrix [m, k].
 template <typename T>
-base::Matrix<T> group_of(const std::vector<T>& all, const workload::Operation& op,
-                         std::int64_t group) {
-  base::Matrix<T> result(static_cast<std::size_t>(op.shape.m),
-                         static_cast<std::size_t>(op.shape.k));
+base::Matrix<T> group_of(const std::vector<T>& all, const workload::Operation& op, std::int64_t group) {
+  base::Matrix<T> result(static_cast<std::size_t>(op.shape.m), static_cast<std::size_t>(op.shape.k));
   const auto first = all.begin() + group * op.shape.m * op.shape.k;
   std::copy(first, first + op.shape.m * op.shape.k, result.data());
   return result;
@@ -80,8 +76,7 @@ using Activations = std::vector<T>;
 
 /// The columns of B of one group: [n, k].
 template <typename T>
-base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operation& op,
-                            std::int64_t group) {
+base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operation& op, std::int64_t group) {
   const auto size = static_cast<std::int64_t>(values.size());
   if (op.conv) {
     const workload::ConvGeometry& conv = *op.conv;
@@ -94,12 +89,10 @@ base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operat
     return im2col(values, conv, group);
   }
   if (op.batch != 1 || size != op.shape.n * op.shape.k) {
-    throw base::InputError(
-        fmt::format("layer '{}': the input has {} values where it needs n x k = {} x {}, batch 1",
-                    op.name, size, op.shape.n, op.shape.k));
+    throw base::InputError(fmt::format("layer '{}': the input has {} values where it needs n x k = {} x {}, batch 1",
+                                       op.name, size, op.shape.n, op.shape.k));
   }
-  base::Matrix<T> columns(static_cast<std::size_t>(op.shape.n),
-                          static_cast<std::size_t>(op.shape.k));
+  base::Matrix<T> columns(static_cast<std::size_t>(op.shape.n), static_cast<std::size_t>(op.shape.k));
   std::copy(values.begin(), values.end(), columns.data());
   return columns;
 }
@@ -107,8 +100,8 @@ base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operat
 /// Adds bias, applies the activation and stores D [m, n] of one group as [n, groups * m]: NHWC, and
 /// the layout that a following fully connected layer reads.
 template <typename T, typename Element>
-void store_output(const workload::Operation& op, std::int64_t group,
-                  const std::vector<double>& bias, const Element& element, Activations<T>& output) {
+void store_output(const workload::Operation& op, std::int64_t group, const std::vector<double>& bias,
+                  const Element& element, Activations<T>& output) {
   const std::int64_t features = op.batch * op.shape.m;
   for (std::int64_t i = 0; i < op.shape.m; ++i) {
     const std::int64_t feature = group * op.shape.m + i;
@@ -127,7 +120,6 @@ std::size_t output_size(const workload::Operation& op) {
   return static_cast<std::size_t>(op.batch * op.shape.m * op.shape.n);
 }
 
-/// One layer in float64.
 Activations<double> forward(const workload::Operation& op, const LayerWeights& weights,
                             const Activations<double>& input) {
   using RowMajor = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -145,10 +137,9 @@ Activations<double> forward(const workload::Operation& op, const LayerWeights& w
   return output;
 }
 
-kernels::GemmOperands operands_of(const workload::NetworkData& network,
-                                  const workload::Operation& op, const LayerWeights& weights,
-                                  const std::vector<Word>& all, const Activations<float>& input,
-                                  std::int64_t group) {
+kernels::GemmOperands operands_of(const workload::NetworkData& network, const workload::Operation& op,
+                                  const LayerWeights& weights, const std::vector<Word>& all,
+                                  const Activations<float>& input, std::int64_t group) {
   kernels::GemmOperands operands;
   const base::Matrix<float> columns = layer_input(input, op, group);
   operands.b_columns = base::Matrix<Word>(columns.rows(), columns.cols());
@@ -159,24 +150,23 @@ kernels::GemmOperands operands_of(const workload::NetworkData& network,
     try {
       operands.compressed_a = sparsity::compress(operands.a, op.dtype);
     } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format(
-          "{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what()));
+      throw base::InputError(
+          fmt::format("{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what()));
     }
     operands.a = base::Matrix<Word>();
   }
   return operands;
 }
 
-/// Runs the layers of one chain on the simulated hardware.
 class SimulatedChain {
  public:
-  SimulatedChain(const workload::NetworkData& network, const gpu::GpuSpec& gpu,
-                 const SimulationOptions& options, KernelRunner& kernels)
+  SimulatedChain(const workload::NetworkData& network, const gpu::GpuSpec& gpu, const SimulationOptions& options,
+                 KernelRunner& kernels)
       : network_(network), gpu_(gpu), options_(options), kernels_(kernels) {}
 
   /// One layer; the figures go where its kernel belongs: `dense` or `sparse` of `result`.
-  Activations<float> run(const workload::Operation& op, const LayerWeights& weights,
-                         const Activations<float>& input, OperationResult& result) {
+  Activations<float> run(const workload::Operation& op, const LayerWeights& weights, const Activations<float>& input,
+                         OperationResult& result) {
     const base::Matrix<Word> words = io::as_matrix(*weights.weight, op.dtype);
     const std::vector<Word> all(words.data(), words.data() + words.size());
     std::vector<kernels::GemmOperands> operands;
@@ -187,9 +177,8 @@ class SimulatedChain {
     std::optional<VariantResult>& slot = weights.sparse_kernel ? result.sparse : result.dense;
     if (options_.check_mode() != CheckMode::kNone) {
       // A layer that stays dense runs in both chains: one set of figures, both D checked.
-      run.result.check =
-          check_entries(operands, run.d, {gpu_, op.dtype, weights.sparse_kernel}, options_,
-                        slot && slot->check ? *slot->check : CheckResult{});
+      run.result.check = check_entries(operands, run.d, {gpu_, op.dtype, weights.sparse_kernel}, options_,
+                                       slot && slot->check ? *slot->check : CheckResult{});
     }
     slot = std::move(run.result);
 
@@ -217,8 +206,7 @@ class SimulatedChain {
 /// The class with the largest score of each sample, the first of equals. `scores` is [samples,
 /// features].
 template <typename T>
-std::vector<std::int64_t> classify(const Activations<T>& scores, std::int64_t samples,
-                                   std::int64_t classes) {
+std::vector<std::int64_t> classify(const Activations<T>& scores, std::int64_t samples, std::int64_t classes) {
   const std::size_t features = scores.size() / static_cast<std::size_t>(samples);
   std::vector<std::int64_t> result;
   for (std::int64_t sample = 0; sample < samples; ++sample) {
@@ -228,8 +216,8 @@ std::vector<std::int64_t> classify(const Activations<T>& scores, std::int64_t sa
   return result;
 }
 
-ChainAccuracy judge(const std::vector<std::int64_t>& simulated,
-                    const std::vector<std::int64_t>& float64, const std::vector<double>& labels) {
+ChainAccuracy judge(const std::vector<std::int64_t>& simulated, const std::vector<std::int64_t>& float64,
+                    const std::vector<double>& labels) {
   ChainAccuracy outcome;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     outcome.simulated += static_cast<double>(simulated[i]) == labels[i] ? 1 : 0;
@@ -251,39 +239,34 @@ void require_tensors_and_memory(const workload::NetworkData& network,
                       op.name, network.file.string()));
     }
     if (!numerics::info(op.dtype).is_float()) {
-      throw base::InputError(fmt::format(
-          "layer '{}': the real values of a network need a floating-point type, not {}; use "
-          "--data to replace them",
-          op.name, numerics::name(op.dtype)));
+      throw base::InputError(
+          fmt::format("layer '{}': the real values of a network need a floating-point type, not {}; use "
+                      "--data to replace them",
+                      op.name, numerics::name(op.dtype)));
     }
     const double b = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.k);
     const double d = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.m);
     // B as words, f32 and double; D and the values between the layers.
-    io::require_memory(static_cast<std::uint64_t>(
-                           std::min(static_cast<double>(op.batch) * (16 * b + 24 * d), 1e18)),
+    io::require_memory(static_cast<std::uint64_t>(std::min(static_cast<double>(op.batch) * (16 * b + 24 * d), 1e18)),
                        "the operands of '" + op.name + "'");
   }
 }
 
 }  // namespace
 
-AccuracyResult run_network(const workload::NetworkData& network,
-                           const std::vector<workload::Operation>& operations,
-                           const gpu::GpuSpec& gpu, const SimulationOptions& options,
-                           KernelRunner& kernels, const std::function<void(std::size_t)>& progress,
-                           std::vector<OperationResult>& results) {
+AccuracyResult run_network(const workload::NetworkData& network, const std::vector<workload::Operation>& operations,
+                           const gpu::GpuSpec& gpu, const SimulationOptions& options, KernelRunner& kernels,
+                           const std::function<void(std::size_t)>& progress, std::vector<OperationResult>& results) {
   require_tensors_and_memory(network, operations);
   const io::TensorFile file = io::TensorFile::open(network.file);
   const std::vector<double> input = io::as_doubles(file.tensor(network.input));
   const std::vector<double> labels = io::as_doubles(file.tensor(network.labels));
   const workload::Operation& last = operations.back();
   const auto samples = static_cast<std::int64_t>(labels.size());
-  if (samples == 0 || last.shape.n != samples || last.batch != 1 ||
-      network.classes > last.shape.m) {
-    throw base::InputError(fmt::format(
-        "{}: {} labels and {} classes do not fit the last layer '{}' with m = {}, n = {}",
-        place(network, network.labels), samples, network.classes, last.name, last.shape.m,
-        last.shape.n));
+  if (samples == 0 || last.shape.n != samples || last.batch != 1 || network.classes > last.shape.m) {
+    throw base::InputError(
+        fmt::format("{}: {} labels and {} classes do not fit the last layer '{}' with m = {}, n = {}",
+                    place(network, network.labels), samples, network.classes, last.name, last.shape.m, last.shape.n));
   }
 
   AccuracyResult accuracy;
@@ -308,8 +291,8 @@ AccuracyResult run_network(const workload::NetworkData& network,
     }
   }
   const auto outcome = [&](int chain) {
-    return judge(classify(single[chain], samples, network.classes),
-                 classify(exact[chain], samples, network.classes), labels);
+    return judge(classify(single[chain], samples, network.classes), classify(exact[chain], samples, network.classes),
+                 labels);
   };
   if (dense) {
     accuracy.dense = outcome(0);

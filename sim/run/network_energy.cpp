@@ -26,22 +26,16 @@ energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& pow
   add_outer_memory(bytes, bytes, 1, counts);
   counts.add(Event::kRegisterWrite, bytes);
   const double seconds = static_cast<double>(op.rest.ns) * 1e-9;
-  return {counts, [seconds](double) { return seconds; },
-          op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
+  return {counts, [seconds](double) { return seconds; }, op.rest.bytes > 0 ? static_cast<double>(power.sms) : 0.0, 1};
 }
 
 /// The energies of the operations of one network, dense or with its prunable weights sparse, at one
 /// clock for each group.
 class NetworkEnergies {
  public:
-  NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse,
-                  SwitchingSource& switching, const SimulationOptions& options,
-                  KernelRunner& kernels)
-      : operations_(operations),
-        sparse_(sparse),
-        switching_(switching),
-        options_(options),
-        kernels_(kernels) {}
+  NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse, SwitchingSource& switching,
+                  const SimulationOptions& options, KernelRunner& kernels)
+      : operations_(operations), sparse_(sparse), switching_(switching), options_(options), kernels_(kernels) {}
 
   void add(std::vector<OperationResult>& results) {
     std::map<std::string, std::vector<std::size_t>> groups;
@@ -79,14 +73,12 @@ class NetworkEnergies {
       base::ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
                    "energy: launches of a group at different clocks");
       clock_mhz = figures.timing.clock_mhz;
-      works.push_back(
-          {work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
+      works.push_back({work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
     }
     const std::size_t launches = works.size();
     for (const std::size_t i : members) {
       if (operations_[i].rest.any()) {
-        works.push_back(
-            {rest_of(operations_[i], power), static_cast<double>(operations_[i].count)});
+        works.push_back({rest_of(operations_[i], power), static_cast<double>(operations_[i].count)});
       }
     }
     const std::vector<energy::PowerResult> at_limit = power_limited(power, works, clock_mhz);
@@ -111,23 +103,21 @@ class NetworkEnergies {
 /// Says where launches at the clock that was asked for take more than the board is given.
 void add_note_above_limit(double limit_w, RunResult& result) {
   double most_w = 0;
-  result.for_each_variant(
-      [&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
-        most_w = std::max(most_w, variant.energy ? variant.energy->power_w : 0);
-      });
+  result.for_each_variant([&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
+    most_w = std::max(most_w, variant.energy ? variant.energy->power_w : 0);
+  });
   if (most_w > limit_w + 0.5) {
-    result.notes.push_back(fmt::format(
-        "at this clock launches take up to {:.0f} W on average, above the power limit of {:.0f} W: "
-        "--clock limited gives the clock that it allows",
-        most_w, limit_w));
+    result.notes.push_back(
+        fmt::format("at this clock launches take up to {:.0f} W on average, above the power limit of {:.0f} W: "
+                    "--clock limited gives the clock that it allows",
+                    most_w, limit_w));
   }
 }
 
 }  // namespace
 
-const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op,
-                                      bool sparse, const SimulationOptions& options,
-                                      SwitchingSource& switching) {
+const energy::Switching& switching_on(const KernelRunner& kernels, const workload::Operation& op, bool sparse,
+                                      const SimulationOptions& options, SwitchingSource& switching) {
   std::optional<WeightsOnHardware> weights;
   if (sparse && options.pattern) {
     weights = {*options.pattern, kernels.execution(op)};
@@ -137,19 +127,17 @@ const energy::Switching& switching_on(const KernelRunner& kernels, const workloa
 
 double first_clock(const workload::Operation& op, bool sparse, SwitchingSource& switching,
                    const SimulationOptions& options, const KernelRunner& kernels) {
-  const bool ends_at_limit = options.power && options.clock_limited && !options.limits_group() &&
-                             !options.repetition && options.fidelity == Fidelity::kTiming;
+  const bool ends_at_limit = options.power && options.clock_limited && !options.limits_group() && !options.repetition &&
+                             options.fidelity == Fidelity::kTiming;
   if (!ends_at_limit) {
     return 0;
   }
-  return clock_at_limit(op, sparse, *options.power,
-                        switching_on(kernels, op, sparse, options, switching),
+  return clock_at_limit(op, sparse, *options.power, switching_on(kernels, op, sparse, options, switching),
                         kernels.closed_form(op, sparse));
 }
 
 void add_launch_energy(const workload::Operation& op, bool sparse, SwitchingSource& switching,
-                       const SimulationOptions& options, KernelRunner& kernels,
-                       VariantResult& figures) {
+                       const SimulationOptions& options, KernelRunner& kernels, VariantResult& figures) {
   const energy::PowerSpec& power = *options.power;
   add_energy(
       op, sparse, power, switching_on(kernels, op, sparse, options, switching), options,
@@ -189,12 +177,11 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
   for (const OperationResult& row : result.operations) {
     for (const bool sparse : {false, true}) {
       const VariantResult* const figures = row.in_network(sparse);
-      exceeded =
-          exceeded || (figures != nullptr && figures->energy && figures->energy->limit_exceeded);
+      exceeded = exceeded || (figures != nullptr && figures->energy && figures->energy->limit_exceeded);
     }
   }
   if (exceeded) {
-    result.notes.push_back("the power limit is below what the lowest clock takes");
+    result.notes.push_back("even at the lowest clock some launches take more than the power limit");
   }
   if (!options.clock_limited) {
     add_note_above_limit(options.power->power_limit_w, result);
@@ -203,15 +190,13 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
 
 namespace {
 
-/// Adds `launches` of what takes `energy`.
 void add(const EnergyResult& energy, double launches, EnergyResult& sum) {
   if (sum.parts_uj.empty()) {
     for (const auto& [part, unused] : energy.parts_uj) {
       sum.parts_uj.emplace_back(part, 0);
     }
   }
-  base::ensure(sum.parts_uj.size() == energy.parts_uj.size(),
-               "energy: variants differ in their parts");
+  base::ensure(sum.parts_uj.size() == energy.parts_uj.size(), "energy: variants differ in their parts");
   for (std::size_t i = 0; i < sum.parts_uj.size(); ++i) {
     sum.parts_uj[i].second += launches * energy.parts_uj[i].second;
   }
@@ -234,9 +219,9 @@ void add(const EnergyResult& energy, double launches, EnergyResult& sum) {
   sum.limit_exceeded = sum.limit_exceeded || energy.limit_exceeded;
 }
 
-/// Over all of `operations` in the dense or in the sparse network; nothing where one is missing.
-std::optional<VariantTotals> totals_of(const std::vector<OperationResult>& operations,
-                                       bool sparse) {
+/// Totals over all of `operations` in the dense or in the sparse network; nothing where one is
+/// missing.
+std::optional<VariantTotals> totals_of(const std::vector<OperationResult>& operations, bool sparse) {
   VariantTotals totals;
   EnergyResult energy;
   bool has_energy = true;
@@ -281,8 +266,7 @@ Totals sum_up(const std::vector<OperationResult>& operations) {
   if (totals.dense && totals.sparse) {
     totals.speedup = totals.dense->time_us / totals.sparse->time_us;
     if (totals.dense->energy && totals.sparse->energy) {
-      totals.performance_per_watt_ratio =
-          totals.dense->energy->total_uj / totals.sparse->energy->total_uj;
+      totals.performance_per_watt_ratio = totals.dense->energy->total_uj / totals.sparse->energy->total_uj;
       totals.per_watt_bounds = per_watt_bounds(*totals.dense->energy, *totals.sparse->energy);
     }
   }

@@ -32,21 +32,21 @@ using Text = std::string;
 using What = std::string_view;  ///< an option as it is typed: "--stages"
 
 constexpr int kMostGpus = 8;
+constexpr int kMostExpertGpus = 72;  ///< that NVLink joins (NVIDIA, GB200 NVL72)
 
 double parse_amount(What what, const Text& text, std::string_view unit) {
   constexpr double kMost = 100000;
   double amount = 0;
   if (!parse_number(text, amount) || !(amount > 0) || amount > kMost) {
-    throw base::InputError(fmt::format("{} must be a number of {} above 0 and at most {}, not '{}'",
-                                       what, unit, kMost, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be a number of {} above 0 and at most {}, not '{}'", what, unit, kMost,
+                                       io::printable(text)));
   }
   return amount;
 }
 
 bool parse_switch(What what, const Text& text) {
   if (text != "true" && text != "false") {
-    throw base::InputError(
-        fmt::format("{} must be true or false, not '{}'", what, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be true or false, not '{}'", what, io::printable(text)));
   }
   return text == "true";
 }
@@ -91,16 +91,14 @@ void set_amount(Options& options, What what, const Text& text) {
 template <Text Options::*kMember>
 void set_archive(Options& options, What what, const Text& text) {
   if (!text.ends_with(".npz")) {
-    throw base::InputError(
-        fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
   }
   options.*kMember = text;
 }
 
 void set_seed(Options& options, What what, const Text& text) {
   if (!parse_number(text, options.seed)) {
-    throw base::InputError(
-        fmt::format("{} must be an integer from 0 to 2^64-1, not '{}'", what, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be an integer from 0 to 2^64-1, not '{}'", what, io::printable(text)));
   }
 }
 
@@ -113,9 +111,8 @@ void set_clock(Options& options, What what, const Text& text) {
   }
   double mhz = 0;
   if (!parse_number(text, mhz) || !(mhz >= kLeastMhz && mhz <= kMostMhz)) {
-    throw base::InputError(
-        fmt::format("{} must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'",
-                    what, kLeastMhz, kMostMhz, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'", what,
+                                       kLeastMhz, kMostMhz, io::printable(text)));
   }
   options.clock = {ClockChoice::Kind::kFixed, mhz};
 }
@@ -128,20 +125,19 @@ void set_tile(Options& options, What what, const Text& text) {
   for (std::size_t i = 0; good && i < extents.size(); ++i) {
     const bool is_last = i + 1 == extents.size();
     const std::size_t end = is_last ? rest.size() : rest.find('x');
-    good = end != std::string_view::npos && parse_number(rest.substr(0, end), extents[i]) &&
-           extents[i] >= 1 && extents[i] <= kernels::kMaxTileExtent;
+    good = end != std::string_view::npos && parse_number(rest.substr(0, end), extents[i]) && extents[i] >= 1 &&
+           extents[i] <= kernels::kMaxTileExtent;
     rest.remove_prefix(good && !is_last ? end + 1 : 0);
   }
   if (!good) {
-    throw base::InputError(
-        fmt::format("{} must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
-                    what, kernels::kMaxTileExtent, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
+                                       what, kernels::kMaxTileExtent, io::printable(text)));
   }
   options.kernel.cta_tile = base::GemmShape{extents[0], extents[1], extents[2]};
   options.kernel.tile_of_pair = true;
 }
 
-/// Of "KEY=VALUE,..": an item without '=' has no key.
+/// An item of "KEY=VALUE,..": one without '=' has no key.
 struct Item {
   std::optional<Text> key;
   Text value;
@@ -153,8 +149,7 @@ std::vector<Item> items_of(const Text& text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const Text item = text.substr(begin, end - begin);
     const std::size_t sign = item.find('=');
-    items.push_back(sign == Text::npos ? Item{{}, item}
-                                       : Item{item.substr(0, sign), item.substr(sign + 1)});
+    items.push_back(sign == Text::npos ? Item{{}, item} : Item{item.substr(0, sign), item.substr(sign + 1)});
     begin = end + 1;
   }
   return items;
@@ -176,8 +171,7 @@ void set_algorithm(Options& options, What what, const Text& text) {
       options.conditions.algorithm = algorithm;
     } else {
       throw base::InputError(
-          fmt::format("{}: '{}' is no library: dense=default|best, sparse=default|best", what,
-                      io::printable(whose)));
+          fmt::format("{}: '{}' is no library: dense=default|best, sparse=default|best", what, io::printable(whose)));
     }
   }
 }
@@ -198,8 +192,7 @@ kernels::OperandFormat parse_format(What what, const Text& text) {
 
 /// "e4m3", "all=e4m3" or "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16".
 void set_types(Options& options, What what, const Text& text) {
-  static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router",
-                                                          "lm_head"};
+  static constexpr std::array<std::string_view, 5> kParts{"all", "weights", "attention", "router", "lm_head"};
   options.dtype.reset();
   options.dtype_block = 0;
   options.parts = {};
@@ -218,23 +211,20 @@ void set_types(Options& options, What what, const Text& text) {
   for (const Item& item : items_of(text)) {
     const Text part = item.key.value_or(item.value);
     if (!item.key || std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
-      throw base::InputError(fmt::format("{}: unknown part {}", what,
-                                         base::unknown_name(io::printable(part), kParts)));
+      throw base::InputError(fmt::format("{}: unknown part {}", what, base::unknown_name(io::printable(part), kParts)));
     }
     if (!given.insert(part).second || (given.size() > 1 && given.contains("all"))) {
-      throw base::InputError(fmt::format("{}: {} is given beside {}", what, part,
-                                         given.size() > 1 ? "'all' or another part" : "itself"));
+      throw base::InputError(
+          fmt::format("{}: {} is given beside {}", what, part, given.size() > 1 ? "'all' or another part" : "itself"));
     }
     const kernels::OperandFormat format = parse_format(what, item.value);
     if (part == "attention" && format.weight) {
       throw base::InputError(
-          fmt::format("{}: attention has no weights, which {} is of", what, kernels::name(format)));
+          fmt::format("{}: attention has no weights, and {} is a format of weights", what, kernels::name(format)));
     }
     PartTypes& parts = options.parts;
     if (part == "attention" || part == "router" || part == "lm_head") {
-      (part == "attention" ? parts.attention
-       : part == "router"  ? parts.router
-                           : parts.head) = format;
+      (part == "attention" ? parts.attention : part == "router" ? parts.router : parts.head) = format;
     } else {
       set_all(format);
       parts.all = part == "all";
@@ -254,8 +244,7 @@ void set_sparsity(Options& options, What what, const Text& text) {
   static constexpr std::array<std::string_view, 2> kChoices{"all", "auto"};
   const bool is_file = text.find_first_of("./") != Text::npos;
   if (!is_file && std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
-    throw base::InputError(
-        fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices)));
+    throw base::InputError(fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices)));
   }
   options.sparsity_auto = text == "auto";
   options.sparse_layers = is_file ? text : "";
@@ -272,11 +261,10 @@ constexpr SimulationOption kTable[] = {
      "change too; default: the architecture's own)",
      "values, time", "", set_text<&Options::numerics>},
     {"fidelity", "datapath|timing|analytic",
-     "datapath: operand bits travel through the SystemC stages; timing: cycles only; analytic: "
-     "closed forms",
+     "datapath: SystemC computes values and times; timing: SystemC computes times; analytic: closed form",
      "time, energy, check", "timing", set_word<Fidelity, &Options::fidelity>},
-    {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both",
-     "values, time, energy", "both", set_word<Variants, &Options::variants>},
+    {"variants", "dense|sparse|both", "weights as given, at the hardware's pattern, or both", "values, time, energy",
+     "both", set_word<Variants, &Options::variants>},
     {"dtype",
      "f16|bf16|tf32|e4m3|e5m2|s8|s4|e2m1|nvfp4|mxfp8|mxfp4|w4a16|w8a16|fp16|fp8|int8|fp4|"
      "PART=TYPE,..",
@@ -296,23 +284,20 @@ constexpr SimulationOption kTable[] = {
      "or of block-scaled types, which --dtype nvfp4, mxfp8 and mxfp4 say themselves (e4m3: 32, "
      "e2m1: 16 or 32)",
      "time, energy", "",
-     set_count<1, workload::kMostInScaleBlock, &Options::storage,
-               &kernels::OperandStorage::scale_block>},
+     set_count<1, workload::kMostInScaleBlock, &Options::storage, &kernels::OperandStorage::scale_block>},
     {"pattern", "N:M|V:N:M",
-     "of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that "
-     "width where the architecture has one, within 2:4 or decomposed on it where that is possible",
+     "pattern of sparse weights (default: the hardware's, 2:4 for 16 and 8 bits): by a selector of that width where "
+     "the architecture has one, within 2:4 or decomposed on it where that is possible",
      "values, time, energy", "",
-     [](Options& options, What /*what*/, const Text& text) {
-       options.pattern = sparsity::parse_weight_pattern(text);
-     }},
+     [](Options& options, What /*what*/, const Text& text) { options.pattern = sparsity::parse_weight_pattern(text); }},
     {"data", "KIND|FILE",
      "operand values: random|integers|zeros|relu, or FILE.safetensors with tensors '<operation>.a' "
      "[m,k] and '<operation>.b' [k,n] (default: the network's values where the workload has them, "
      "else random)",
      "values, energy", "", set_text<&Options::data>, true},
     {"check", "none|sample|eigen|exact",
-     "sample, eigen: against double precision; exact: bits against the plain arithmetic (default: "
-     "eigen in datapath, sample in timing, none in analytic)",
+     "what checks the values: sample, eigen: double precision; exact: the arithmetic of the instruction, bit for bit "
+     "(default: eigen in datapath, sample in timing, none in analytic)",
      "check", "", set_word<CheckMode, &Options::check>},
     {"clock", "boost|limited|MHZ",
      "SM clock, or MHz; limited: the highest that the power limit allows, up to boost (default: "
@@ -322,25 +307,22 @@ constexpr SimulationOption kTable[] = {
      "energies: a name of 'energy list', or a file (default: the architecture's or that of the one "
      "it is derived from, where there is one)",
      "time, energy", "", set_text<&Options::energy>, true},
-    {"power-limit", "W", "of --clock limited, in watts, instead of the energy file's",
-     "time, energy", "", set_amount<kWatts, &Options::power_limit_w>},
-    {"board-idle", "W", "what this board takes at rest, in watts, instead of the energy file's",
-     "time, energy", "", set_amount<kWatts, &Options::board_idle_w>},
+    {"power-limit", "W", "power limit of --clock limited in watts, instead of the energy file's", "time, energy", "",
+     set_amount<kWatts, &Options::power_limit_w>},
+    {"board-idle", "W", "what this board takes at rest, in watts, instead of the energy file's", "time, energy", "",
+     set_amount<kWatts, &Options::board_idle_w>},
     {"limit-over", "launch|group",
-     "of --clock limited: the power limit holds over each launch, or on average over the workload "
-     "or, where it names groups of operations, over each group, what lies between the GEMMs "
-     "included (default: launch)",
+     "what the power limit of --clock limited holds for: each launch, or the average of the workload or, where it "
+     "names groups of operations, of each group, what lies between the GEMMs included (default: launch)",
      "time, energy", "", set_word<LimitOver, &Options::limit_over>},
     {"l2", "cold|warm|rotate:N",
      "what the L2 holds when a launch begins: nothing; what the same launch left; with N weights "
      "in turn what the launches between left",
-     "time, energy", "cold",
-     set_parsed<kernels::parse_l2_state, &Options::conditions, &Conditions::l2>},
+     "time, energy", "cold", set_parsed<kernels::parse_l2_state, &Options::conditions, &Conditions::l2>},
     {"launch", "stream|graph|eager",
      "how launches follow each other: calls back to back, replays of a CUDA graph, or the host "
      "waits for each",
-     "time, energy", "stream",
-     set_parsed<kernels::parse_launch_mode, &Options::conditions, &Conditions::launch>},
+     "time, energy", "stream", set_parsed<kernels::parse_launch_mode, &Options::conditions, &Conditions::launch>},
     {"engine", "NAME[@VERSION]|FILE",
      "what runs the network: a name of configs/engines, at a release (vllm@0.18) or the newest, or "
      "a file; it says what is fused, which types and 2:4 kernels there are, and how launches "
@@ -350,15 +332,19 @@ constexpr SimulationOption kTable[] = {
      "split each layer over 1 to 8 GPUs, which sum up over their links (needs --link and an "
      "engine; key 'cut' of a workload says how; figures are those of one of them)",
      "time, energy", "1", set_count<1, kMostGpus, &Options::tensor_parallel>},
-    {"link", "GB/s", "of --tp: what the links of a GPU carry each way (NVLink of an A100: 300)",
+    {"ep", "N",
+     "share the experts of a mixture out over 1 to 72 GPUs, each of which has a part of the "
+     "sequences and all other weights (needs --link and an engine; not with --tp; figures are "
+     "those of one of them)",
+     "time, energy", "1", set_count<1, kMostExpertGpus, &Options::expert_parallel>},
+    {"link", "GB/s", "what the links of a GPU carry each way, with --tp and --ep (NVLink of an A100: 300)",
      "time, energy", "", set_amount<kGbPerS, &Options::link_gb_per_s>},
     {"sparsity", "all|auto|FILE",
-     "auto: also of GEMMs only, say for each weight whether 2:4 or dense is faster and why, and "
-     "add up the fastest mix; every other engine does so. FILE: only the weights that it lists, as "
-     "'plan --out' writes it",
+     "auto: say for each weight whether 2:4 or dense is faster and why, and add up the fastest mix, as every engine "
+     "but 'gemms' does anyway. FILE: only the weights that it lists, as 'plan --out' writes it",
      "time, energy", "all", set_sparsity, true},
     {"training", "dense|w24|act24",
-     "a step of training, forward and backward, as a bound: nothing is 2:4, weights are, or "
+     "simulate a step of training, forward and backward, as a bound; dense: nothing is 2:4, w24: weights are, act24: "
      "activations and their gradients are (default: the list as it is)",
      "time, energy", "", set_word<workload::Training, &Options::training>},
     {"include", "REGEX",
@@ -373,8 +359,7 @@ constexpr SimulationOption kTable[] = {
     {"layout", "n-major|m-major|Kc/n-major|Kc/m-major|Nc/n-major|Nc/m-major",
      "D as [n, m], as a linear layer writes it, or as [m, n]; Kc or Nc before it: K or N of B "
      "contiguous. cuSPARSELt's default kernels depend on it",
-     "time, energy", "n-major",
-     set_parsed<kernels::parse_layout, &Options::conditions, &Conditions::layout>},
+     "time, energy", "n-major", set_parsed<kernels::parse_layout, &Options::conditions, &Conditions::layout>},
     {"kernels", "library|search",
      "the kernel that a GEMM library has for the GPU, or the fastest of all tiles, stages, "
      "clusters and cuts of K that fit the SM: the best few in closed form are simulated (default: "
@@ -384,9 +369,8 @@ constexpr SimulationOption kTable[] = {
      "GEMM library whose kernels run: a name of configs/libraries (default: that of the "
      "architecture)",
      "time, energy", "", set_text<&Options::library>, true},
-    {"d-dtype", "f32|f16|bf16|e4m3|s8|s32",
-     "type of D in memory (default: that of the operands, of integers s32)", "time, energy", "",
-     set_parsed<parse_d_dtype, &Options::d_dtype>},
+    {"d-dtype", "f32|f16|bf16|e4m3|s8|s32", "type of D in memory (default: that of the operands, of integers s32)",
+     "time, energy", "", set_parsed<parse_d_dtype, &Options::d_dtype>},
     {"warmup", "N",
      "launches of a board that was idle before those that --repeat counts (default: the steady "
      "state of endless launches)",
@@ -401,22 +385,19 @@ constexpr SimulationOption kTable[] = {
     {"decomposition", "data-parallel|stream-k",
      "an output tile, or with --split-k a slice of one, for each CTA, or as many k-tiles for each "
      "(default: the heuristic's)",
-     "values, time, energy", "",
-     set_word<kernels::Decomposition, &Options::kernel, &Kernel::decomposition>},
-    {"seed", "N", "of generated operands and samples", "values, energy, check", "0", set_seed},
+     "values, time, energy", "", set_word<kernels::Decomposition, &Options::kernel, &Kernel::decomposition>},
+    {"seed", "N", "seed of generated operands and of samples", "values, energy, check", "0", set_seed},
     {"memory", "FILE.so",
      "DRAM behind the L2: a shared object of your own (sptcsim/plugin/memory.h) instead of the "
      "modelled one; every cycle is simulated",
      "time, energy", "", set_text<&Options::memory>, true},
-    {"memory-config", "TEXT", "of --memory: what to tell it, such as a file of its", "time, energy",
-     "", set_text<&Options::memory_config>, true},
+    {"memory-config", "TEXT", "what to tell the shared object of --memory, such as a file of its", "time, energy", "",
+     set_text<&Options::memory_config>, true},
     {"no-extrapolate", "",
      "simulate every cycle instead of carrying on main loops and rounds of CTAs that repeat "
      "(datapath always does)",
      "time, energy", "false",
-     [](Options& options, What what, const Text& text) {
-       options.extrapolate = !parse_switch(what, text);
-     }},
+     [](Options& options, What what, const Text& text) { options.extrapolate = !parse_switch(what, text); }},
     {"save-operands", "FILE",
      "write what each launch reads to FILE (.npz): A, compressed A, metadata and B, and for "
      "'crosscheck --kernel' what a kernel of it is",
@@ -440,8 +421,7 @@ const SimulationOption& simulation_option(std::string_view name) {
   }
   std::array<std::string_view, std::size(kTable)> names;
   std::ranges::transform(kTable, names.begin(), &SimulationOption::name);
-  throw base::InputError("unknown option " +
-                         base::unknown_name(io::printable(std::string(name)), names));
+  throw base::InputError("unknown option " + base::unknown_name(io::printable(std::string(name)), names));
 }
 
 void set_option(SimulationOptions& options, std::string_view name, const std::string& text) {
@@ -455,8 +435,7 @@ void set_option(SimulationOptions& options, std::string_view name, const std::st
 void set_option(SimulationOptions& options, std::string_view name, const nlohmann::json& value) {
   const SimulationOption& option = simulation_option(name);
   if (!value.is_string() && !value.is_number() && !value.is_boolean()) {
-    throw base::InputError("--" + std::string(option.name) +
-                           " must be a number, a word or true or false");
+    throw base::InputError("--" + std::string(option.name) + " must be a number, a word or true or false");
   }
   set_option(options, name, option_text(value));
 }
@@ -465,12 +444,11 @@ std::string option_text(const nlohmann::json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
-                           std::int64_t max) {
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min, std::int64_t max) {
   std::int64_t value = 0;
   if (!parse_number(text, value) || value < min || value > max) {
-    throw base::InputError(fmt::format("{} must be an integer from {} to {}, not '{}'", what, min,
-                                       max, io::printable(text)));
+    throw base::InputError(
+        fmt::format("{} must be an integer from {} to {}, not '{}'", what, min, max, io::printable(text)));
   }
   return value;
 }
@@ -482,8 +460,8 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw base::InputError(fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'", what,
-                                       io::printable(text)));
+    throw base::InputError(
+        fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'", what, io::printable(text)));
   }
   constexpr std::int64_t kMost = 1LL << 50;
   const std::int64_t first = parse_integer(what, text.substr(0, colon), 0, kMost);
@@ -493,8 +471,7 @@ std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const 
 std::pair<int, int> parse_element(std::string_view what, const std::string& text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) {
-    throw base::InputError(
-        fmt::format("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text)));
   }
   const auto extent = [&](const std::string& number, int count) {
     return static_cast<int>(parse_integer(what, number, 0, count - 1));

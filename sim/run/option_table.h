@@ -33,7 +33,7 @@ const SimulationOption& simulation_option(std::string_view name);
 /// one of its. Whether options go together is what simulate() checks.
 void set_option(SimulationOptions& options, std::string_view name, const std::string& text);
 
-/// The same from a number, a word, or true or false.
+/// Takes a number, a word, or true or false.
 void set_option(SimulationOptions& options, std::string_view name, const nlohmann::json& value);
 
 /// An option value as the command line writes it: 4096 as "4096", true as "true".

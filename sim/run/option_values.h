@@ -22,11 +22,8 @@ bool parse_number(std::string_view text, Number& value) {
 
 // Values of options, from text. Each throws InputError "<what> must be ..., not '<text>'".
 
-/// An integer from `min` to `max`.
-std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min,
-                           std::int64_t max);
+std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min, std::int64_t max);
 
-/// An integer from 1 to `max`.
 std::int64_t parse_positive(std::string_view what, const std::string& text, std::int64_t max);
 
 /// "FIRST:LAST", cycles, the last behind the first.

@@ -19,20 +19,18 @@ struct PassKind {
     kPrefill,  ///< all tokens of each input, and the first one of the answer
   };
   Stage stage = Stage::kOther;
-  std::int64_t inputs = 0;  ///< users, prompts, images: Workload::inputs; 0: not known
-  std::int64_t tokens = 1;  ///< of each input, in a prefill
-  int gpus = 1;             ///< over which it is split: figures of a pass are of one of them
+  std::int64_t inputs = 0;      ///< users, prompts, images: Workload::inputs; 0: not known
+  std::int64_t tokens = 1;      ///< of each input, in a prefill
+  int gpus = 1;                 ///< over which it is split: figures of a pass are of one of them
+  bool shares_experts = false;  ///< they share its experts (--ep), else its layers (--tp)
 
   /// What a pass works off: tokens, else inputs, else itself.
-  double units() const {
-    return static_cast<double>(std::max<std::int64_t>(inputs, 1)) * static_cast<double>(tokens);
-  }
-  std::string_view unit() const {
-    return stage != Stage::kOther ? "token" : inputs > 0 ? "input" : "pass";
-  }
+  double units() const { return static_cast<double>(std::max<std::int64_t>(inputs, 1)) * static_cast<double>(tokens); }
+  std::string_view unit() const { return stage != Stage::kOther ? "token" : inputs > 0 ? "input" : "pass"; }
 };
 
-/// Of a workload whose dimensions are called "seq" and "context", or that keeps keys and values.
+/// The pass of a workload whose dimensions are called "seq" and "context", or that keeps keys and
+/// values.
 PassKind pass_kind(const workload::Workload& workload);
 
 }  // namespace sptc::run

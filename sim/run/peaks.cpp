@@ -60,8 +60,8 @@ bool multiplies(const gpu::GpuSpec& gpu, const OperandFormat& operands, bool spa
 
 /// Adds the clocks at which the power limit holds a large GEMM; leaves them away where there is no
 /// kernel for it.
-void add_clocks(const config::Architecture& architecture, SimulationOptions options,
-                const SimulationHooks& hooks, Peak& peak) {
+void add_clocks(const config::Architecture& architecture, SimulationOptions options, const SimulationHooks& hooks,
+                Peak& peak) {
   const DataType type = peak.operands.type;
   if (type == DataType::kF64 || peak.sums != numerics::accumulator_type(type)) {
     return;  // no GEMM kernel has them
@@ -97,22 +97,18 @@ double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, const OperandFormat& 
     return 1.0 * gpu.sm.sub_partitions * gpu.sm.tensor_core.f64_multipliers;
   }
   const DataType accumulators = sums.value_or(numerics::accumulator_type(operands.type));
-  return gpu.sm.macs_per_cycle(numerics::storage_bits(operands.type), accumulators,
-                               operands.scale_block > 0);
+  return gpu.sm.macs_per_cycle(numerics::storage_bits(operands.type), accumulators, operands.scale_block > 0);
 }
 
-double peak_tflops(const gpu::GpuSpec& gpu, const OperandFormat& operands,
-                   std::optional<DataType> sums) {
+double peak_tflops(const gpu::GpuSpec& gpu, const OperandFormat& operands, std::optional<DataType> sums) {
   return 2 * peak_macs_per_sm_and_cycle(gpu, operands, sums) * gpu.sms * gpu.boost_clock_mhz * 1e-6;
 }
 
-std::optional<Peak> peak_of(const gpu::GpuSpec& gpu, const OperandFormat& operands,
-                            std::optional<DataType> sums) {
+std::optional<Peak> peak_of(const gpu::GpuSpec& gpu, const OperandFormat& operands, std::optional<DataType> sums) {
   if (!multiplies(gpu, operands, false)) {
     return std::nullopt;
   }
-  Peak peak{operands, sums.value_or(numerics::accumulator_type(operands.type)),
-            peak_tflops(gpu, operands, sums)};
+  Peak peak{operands, sums.value_or(numerics::accumulator_type(operands.type)), peak_tflops(gpu, operands, sums)};
   if (multiplies(gpu, operands, true)) {
     const sparsity::Pattern pattern = sparsity::hardware_pattern(operands.type);
     peak.sparse_tflops = peak.dense_tflops * pattern.group / pattern.kept;
@@ -124,8 +120,8 @@ std::vector<Peak> peaks_of(const gpu::GpuSpec& gpu) {
   std::vector<Peak> peaks;
   for (const Candidate& candidate : kCandidates) {
     const std::optional<Peak> peak = peak_of(gpu, candidate.operands, candidate.sums);
-    const auto usual = std::ranges::find_if(
-        peaks, [&](const Peak& known) { return known.operands.type == candidate.operands.type; });
+    const auto usual =
+        std::ranges::find_if(peaks, [&](const Peak& known) { return known.operands.type == candidate.operands.type; });
     const bool same = usual != peaks.end() && peak && usual->dense_tflops == peak->dense_tflops;
     if (peak && !(candidate.if_other && same)) {
       peaks.push_back(*peak);

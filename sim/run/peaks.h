@@ -21,15 +21,15 @@ double peak_macs_per_sm_and_cycle(const gpu::GpuSpec& gpu, const kernels::Operan
 double peak_tflops(const gpu::GpuSpec& gpu, const kernels::OperandFormat& operands,
                    std::optional<numerics::DataType> sums = std::nullopt);
 
-/// What tensor cores do at best with operands of one format, in TFLOP/s, of integers in TOP/s. Of
-/// sparse weights the zeros that are skipped count.
+/// What tensor cores do at best with operands of one format, in TFLOP/s (TOP/s for integers).
+/// Skipped zeros of sparse weights count.
 struct Peak {
   kernels::OperandFormat operands;
   numerics::DataType sums = numerics::DataType::kF32;
   double dense_tflops = 0;  ///< at the boost clock
-  /// The same; nothing: no sparse instruction.
+  /// Sparse TFLOP/s at the boost clock; nothing: no sparse instruction.
   std::optional<double> sparse_tflops = std::nullopt;
-  /// At the clocks [MHz] that the power limit leaves a large GEMM; nothing: not known.
+  /// Clocks [MHz] that the power limit leaves a large GEMM; nothing: not known.
   std::optional<double> dense_clock_mhz = std::nullopt, sparse_clock_mhz = std::nullopt;
 
   /// What a data sheet prints, of two figures first: the sparse one.

@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -26,7 +27,7 @@ bool is_dense_only(const SimulationOptions& asked, const gpu::GpuSpec& gpu) {
   return asked.variants == Variants::kBoth && gpu.sm.tensor_core.selector_inputs == 1;
 }
 
-/// Of both variants the one that a GPU without sparse matrix instructions has.
+/// Leaves of both variants the one that a GPU without sparse matrix instructions has.
 SimulationOptions with_possible_variants(SimulationOptions options, const gpu::GpuSpec& gpu) {
   if (is_dense_only(options, gpu)) {
     options.variants = Variants::kDense;
@@ -43,10 +44,10 @@ bool runs_sparse(const workload::Operation& op, Variants variants) {
   return variants != Variants::kDense && op.prunable;
 }
 
-/// Throws InputError where the data path of `gpu` carries no values at the pattern that `options`
-/// ask for. `chained`: layers feed each other.
-void require_values(const std::vector<workload::Operation>& operations, bool chained,
-                    const gpu::GpuSpec& gpu, const SimulationOptions& options) {
+/// Throws InputError where --fidelity datapath computes no values at the pattern that `options` ask
+/// for. `chained`: layers feed each other.
+void require_values(const std::vector<workload::Operation>& operations, bool chained, const gpu::GpuSpec& gpu,
+                    const SimulationOptions& options) {
   if (!options.pattern) {
     return;
   }
@@ -55,21 +56,20 @@ void require_values(const std::vector<workload::Operation>& operations, bool cha
   };
   if (options.saves_values() && std::any_of(operations.begin(), operations.end(), is_own)) {
     throw base::InputError(
-        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}",
-                    options.pattern->name()));
+        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}", options.pattern->name()));
   }
-  if (options.fidelity != Fidelity::kDatapath ||
-      std::none_of(operations.begin(), operations.end(), is_own)) {
+  if (options.fidelity != Fidelity::kDatapath || std::none_of(operations.begin(), operations.end(), is_own)) {
     return;
   }
   if (options.pattern->vector_rows > 0) {
-    throw base::InputError("the simulated data path carries N:M weights, not " +
-                           options.pattern->name() +
-                           ", whose blocks of rows choose columns: use --fidelity analytic");
+    throw base::InputError("--fidelity datapath computes N:M weights, not " + options.pattern->name() +
+                           ", whose blocks of rows choose columns: use analytic");
   }
   if (chained) {
-    throw base::InputError("a network with data carries weights at the hardware's pattern, not " +
-                           options.pattern->name() + ": use --fidelity timing");
+    throw base::InputError(
+        "--fidelity datapath computes the layers of a network at the hardware's "
+        "pattern, not " +
+        options.pattern->name() + ": use timing or analytic");
   }
 }
 
@@ -81,15 +81,13 @@ OperationResult header(const workload::Operation& op, const SimulationOptions& o
   result.count = op.count;
   result.dtype = op.dtype;
   result.prunable = op.prunable;
-  result.pattern =
-      options.pattern ? options.pattern->name() : sparsity::hardware_pattern(op.dtype).name();
+  result.pattern = options.pattern ? options.pattern->name() : sparsity::hardware_pattern(op.dtype).name();
   result.rest_us = static_cast<double>(op.rest.ns) * 1e-3;
   result.measured_us = op.recorded.time_us;
   result.measured_sparse = op.recorded.sparse;
   return result;
 }
 
-/// RunResult::no_sparse. Throws InputError where `options` ask for 2:4 weights alone.
 std::string no_sparse_of(const AskedWork& work, const SimulationOptions& options) {
   const bool any = std::any_of(work.operations.begin(), work.operations.end(),
                                [](const workload::Operation& op) { return op.prunable; });
@@ -104,7 +102,7 @@ std::string no_sparse_of(const AskedWork& work, const SimulationOptions& options
 
 using Progress = std::function<void(std::size_t done)>;
 
-/// Each operation by itself, as dense and as sparse weights go through it.
+/// Runs each operation by itself, as dense and as sparse weights go through it.
 void run_each(const std::vector<workload::Operation>& operations, const LaunchContext& run,
               const Progress& report_progress, std::vector<OperationResult>& results) {
   if (run.options.fidelity == Fidelity::kDatapath) {
@@ -122,21 +120,37 @@ void run_each(const std::vector<workload::Operation>& operations, const LaunchCo
   }
 }
 
-void add_memory(const workload::Workload& workload, const AskedWork& work,
-                const SimulationOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
+void add_memory(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
+                const gpu::GpuSpec& gpu, RunResult& result) {
+  result.reports_memory = options.runs_whole_network();
   if (options.variants != Variants::kSparse) {
     result.dense_memory = memory_use(workload, work, options, gpu, false);
   }
-  if (options.variants != Variants::kDense &&
-      std::any_of(work.operations.begin(), work.operations.end(),
-                  [](const workload::Operation& op) { return op.prunable; })) {
+  if (options.variants != Variants::kDense && std::any_of(work.operations.begin(), work.operations.end(),
+                                                          [](const workload::Operation& op) { return op.prunable; })) {
     result.sparse_memory = memory_use(workload, work, options, gpu, true);
   }
 }
 
+/// RunResult::mix_memory of `result`, whose inference has run.
+std::optional<MemoryUse> memory_of_mix(const workload::Workload& workload, AskedWork work,
+                                       const SimulationOptions& options, const gpu::GpuSpec& gpu,
+                                       const InferenceResult& inference) {
+  std::set<std::string> dense;
+  for (const InferenceKernel& kernel : inference.kernels) {
+    if (kernel.group == workload::WorkGroup::kGemm && kernel.sparse && !kernel.takes_sparse) {
+      dense.insert(kernel.name);
+    }
+  }
+  for (workload::Operation& op : work.operations) {
+    op.prunable = op.prunable && !dense.contains(op.name);
+  }
+  return memory_use(workload, work, options, gpu, true);
+}
+
 /// What is known before the first launch.
-RunResult header(const workload::Workload& workload, const AskedWork& work,
-                 const SimulationOptions& options, const gpu::GpuSpec& gpu) {
+RunResult header(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
+                 const gpu::GpuSpec& gpu) {
   RunResult result;
   result.workload = workload::title(workload);
   result.arch = gpu.name;
@@ -145,9 +159,7 @@ RunResult header(const workload::Workload& workload, const AskedWork& work,
   result.options = describe(options);
   result.seed = options.seed;
   result.does_not_fit = does_not_fit(workload, work, options, gpu);
-  if (options.runs_whole_network()) {
-    add_memory(workload, work, options, gpu, result);
-  }
+  add_memory(workload, work, options, gpu, result);
   for (const workload::Operation& op : work.operations) {
     result.operations.push_back(header(op, options));
   }
@@ -161,15 +173,13 @@ std::string left_out(const workload::Workload& given, const workload::Workload& 
   for (auto left = first; left != taken.not_taken.end(); ++left) {
     launches += left->count;
   }
-  return fmt::format("{} launches of the recording are left out; the first: {}", launches,
-                     first->reason);
+  return fmt::format("{} launches of the recording are left out; the first: {}", launches, first->reason);
 }
 
 void add_area(const SimulationOptions& options, const gpu::GpuSpec& gpu, RunResult& result) {
   result.area = gpu_area(gpu, *options.area);
   const energy::CostFactors& factors = *options.power->factors;
-  result.area_bounds_mm2 =
-      sum_bounds(factors.factors, factors.amounts(result.area->by_constant_mm2(), factors.area));
+  result.area_bounds_mm2 = sum_bounds(factors.factors, factors.amounts(result.area->by_constant_mm2(), factors.area));
 }
 
 }  // namespace
@@ -182,7 +192,7 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
   const SimulationOptions options = with_possible_variants(asked, gpu);
   const auto taken = without_unsupported(gpu, options, given);
   const workload::Workload& workload = taken ? *taken : given;
-  AskedWork work = asked_work(workload, options);
+  const AskedWork work = asked_work(workload, options);
   const std::string no_sparse = no_sparse_of(work, options);
   const bool chained = workload.network.has_value() && data == nullptr;
   require_values(work.operations, chained, gpu, options);
@@ -211,17 +221,21 @@ RunResult run_workload(const workload::Workload& given, const config::Architectu
     saved.emplace(options, gpu);
   }
   if (network_runs) {
-    result.accuracy = run_network(*workload.network, work.operations, gpu, options, kernels,
-                                  report_progress, result.operations);
+    result.accuracy =
+        run_network(*workload.network, work.operations, gpu, options, kernels, report_progress, result.operations);
   } else {
-    run_each(work.operations, {gpu, options, values, toggles, kernels, saved ? &*saved : nullptr},
-             report_progress, result.operations);
+    run_each(work.operations, {gpu, options, values, toggles, kernels, saved ? &*saved : nullptr}, report_progress,
+             result.operations);
   }
   report_progress(work.operations.size());
   if (options.network_engine) {
     run_inference(workload, work, gpu, options, kernels, toggles, result);
     result.inference->pass = pass_kind(workload);
-    result.inference->pass.gpus = options.tensor_parallel;
+    result.inference->pass.gpus = options.gpus();
+    result.inference->pass.shares_experts = options.expert_parallel > 1;
+    if (result.inference->mix) {
+      result.mix_memory = memory_of_mix(workload, work, options, gpu, *result.inference);
+    }
     if (options.training) {  // nobody waits for a token of it
       result.inference->pass.stage = PassKind::Stage::kOther;
       result.inference->pass.tokens = 1;

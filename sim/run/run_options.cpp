@@ -17,9 +17,8 @@
 namespace sptc::run {
 namespace {
 
-/// Fills options.power and options.area from `loaded`.
-void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture,
-               const EnergySource& source, EnergyFiles& files, SimulationOptions& options) {
+void set_power(const config::LoadedEnergy& loaded, const config::Architecture& architecture, const EnergySource& source,
+               EnergyFiles& files, SimulationOptions& options) {
   const gpu::GpuSpec* const of = files.gpu_of(loaded, architecture);
   energy::PowerSpec power = config::power_spec(loaded.config, architecture.gpu, of);
   if (options.power_limit_w) {
@@ -32,12 +31,11 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
   power.factors = files.factors_of(loaded, power);
   options.power = std::move(power);
   options.area = loaded.config.area;
-  const auto assumed =
-      std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
-                    [](const config::EnergyParameter& row) { return row.evidence == "assumed"; });
-  options.power_note = fmt::format(
-      "energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
-      loaded.config.name, assumed, loaded.parameters.size());
+  const auto assumed = std::count_if(loaded.parameters.begin(), loaded.parameters.end(),
+                                     [](const config::EnergyParameter& row) { return row.evidence == "assumed"; });
+  options.power_note =
+      fmt::format("energies of {}: {} of {} numbers are assumed ('sptcsim energy show' has their ranges)",
+                  loaded.config.name, assumed, loaded.parameters.size());
   if (source.inherited) {
     options.power_note += fmt::format(
         "; energies per event and per SM and voltages are those of that GPU, which {} is derived "
@@ -53,13 +51,13 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
   }
   if (!source.inherited && loaded.config.name != architecture.gpu.name) {
     options.power_note += fmt::format(
-        "; they are those of another board, with the energies of its DRAM and its {:.0f} W: {} "
-        "differs",
+        "; that is another board: the energies of its DRAM and its limit of {:.0f} W stand for "
+        "those of {}",
         options.power->power_limit_w, architecture.gpu.name);
   }
   if (of != nullptr && architecture.gpu.boost_clock_mhz > of->boost_clock_mhz) {
-    options.power_note += fmt::format(
-        "; above {:.0f} MHz the supply is taken to be what it is there", of->boost_clock_mhz);
+    options.power_note +=
+        fmt::format("; above {:.0f} MHz the voltage is taken to stay as it is there", of->boost_clock_mhz);
   }
   const double at_rest = chip_at_rest_w(*options.power);
   if (options.board_idle_w && options.power->static_power.board_idle_w < at_rest) {
@@ -71,21 +69,19 @@ void set_power(const config::LoadedEnergy& loaded, const config::Architecture& a
 }
 
 /// Fills what is known of energies and power; leaves it empty where nothing is.
-void set_power(const config::Architecture& architecture, EnergyFiles& files,
-               SimulationOptions& options) {
+void set_power(const config::Architecture& architecture, EnergyFiles& files, SimulationOptions& options) {
   const EnergySource source = energy_source(options.energy, architecture, files);
-  const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w ||
-                    options.power_limit_w;
+  const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w || options.power_limit_w;
   if (source.name.empty()) {
     if (asks) {
-      throw base::InputError(fmt::format(
-          "{} needs an energy file, and '{}' has none: give one with --energy",
-          options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name));
+      throw base::InputError(fmt::format("{} needs an energy file, and '{}' has none: give one with --energy",
+                                         options.clock_limited ? "--clock limited" : "--board-idle",
+                                         architecture.gpu.name));
     }
     options.clock_limited = false;
-    options.power_note = fmt::format(
-        "'{}' has no energies and no power limit: it runs at its boost clock; --energy names some",
-        architecture.gpu.name);
+    options.power_note =
+        fmt::format("'{}' has no energies and no power limit: it runs at its boost clock; --energy names some",
+                    architecture.gpu.name);
     return;
   }
   try {
@@ -103,7 +99,6 @@ void set_power(const config::Architecture& architecture, EnergyFiles& files,
   }
 }
 
-/// What a call without --engine runs.
 constexpr const char* kGemmsOnly = "gemms";
 
 /// An engine says itself how its launches follow each other.
@@ -112,8 +107,8 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
   const bool network = !engine.gemms_only;
   const auto refuse = [&](bool given, const char* option) {
     if (given) {
-      throw base::InputError(fmt::format("{} has no effect with engine '{}', which says so itself",
-                                         option, engine.name));
+      throw base::InputError(
+          fmt::format("{} has no effect with engine '{}', which says so itself", option, engine.name));
     }
   };
   refuse(network && asked.conditions.l2 != usual.l2, "--l2");
@@ -122,25 +117,24 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
   refuse(network && asked.d_dtype.has_value(), "--d-dtype");
   refuse(network && (asked.warmup || asked.repeat), "--repeat");
   refuse(network && asked.limit_over.has_value(), "--limit-over");
-  if (asked.tensor_parallel > 1 && (engine.gemms_only || asked.link_gb_per_s <= 0)) {
-    throw base::InputError(engine.gemms_only
-                               ? "--tp needs an engine that runs more than GEMMs (--engine)"
-                               : "--tp needs --link: what the links of a GPU carry in GB/s");
+  if (asked.gpus() > 1 && (engine.gemms_only || asked.link_gb_per_s <= 0)) {
+    throw base::InputError(std::string(asked.expert_parallel > 1 ? "--ep" : "--tp") +
+                           (engine.gemms_only ? " needs an engine that runs more than GEMMs (--engine)"
+                                              : " needs --link: what the links of a GPU carry in GB/s"));
   }
   if (asked.sparsity_auto && asked.variants != Variants::kBoth) {
     throw base::InputError("--sparsity auto compares dense and 2:4: it needs --variants both");
   }
 }
 
-/// Whether `name` is the file of an architecture with a "base", which energy files may have, too.
 bool is_derived_architecture(const std::string& name) {
   if (!name.ends_with(".json")) {
     return false;
   }
   const nlohmann::json document = config::read_named_file(name, name);
   const auto has = [&](const char* key) { return document.contains(key); };
-  return has("base") && (has("sms") || has("sm") || has("boost_clock_mhz") || has("memory") ||
-                         has("kernels") || has("numerics"));
+  return has("base") &&
+         (has("sms") || has("sm") || has("boost_clock_mhz") || has("memory") || has("kernels") || has("numerics"));
 }
 
 }  // namespace
@@ -154,16 +148,13 @@ bool EnergyFiles::known(const std::string& name) {
 
 const config::LoadedEnergy& EnergyFiles::load(const std::string& name) {
   const auto found = loaded_.find(name);
-  return found != loaded_.end() ? found->second
-                                : loaded_.emplace(name, config::load_energy(name)).first->second;
+  return found != loaded_.end() ? found->second : loaded_.emplace(name, config::load_energy(name)).first->second;
 }
 
-const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
-                                        const config::Architecture& architecture) {
+const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded, const config::Architecture& architecture) {
   const std::string& name = loaded.config.name;
   const std::vector<std::string>& bases = architecture.bases;
-  const bool related =
-      architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
+  const bool related = architecture.gpu.name == name || std::find(bases.begin(), bases.end(), name) != bases.end();
   if (!related || !known(name)) {
     return nullptr;
   }
@@ -174,8 +165,8 @@ const gpu::GpuSpec* EnergyFiles::gpu_of(const config::LoadedEnergy& loaded,
   return &found->second;
 }
 
-std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(
-    const config::LoadedEnergy& loaded, const energy::PowerSpec& power) {
+std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(const config::LoadedEnergy& loaded,
+                                                                   const energy::PowerSpec& power) {
   const int sms = power.sms_at_rest > 0 ? power.sms_at_rest : power.sms;
   auto& factors = factors_[std::tuple(&loaded, sms, power.static_power.board_idle_w)];
   if (!factors) {
@@ -184,8 +175,7 @@ std::shared_ptr<const energy::CostFactors> EnergyFiles::factors_of(
   return factors;
 }
 
-EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
-                           EnergyFiles& files) {
+EnergySource energy_source(const std::string& asked, const config::Architecture& architecture, EnergyFiles& files) {
   if (!asked.empty()) {
     return {asked};
   }
@@ -213,9 +203,8 @@ config::LoadedEnergy energies_of(const config::Architecture& architecture) {
 }  // namespace
 
 config::LoadedEnergy load_energies(const std::string& name_or_path) {
-  return is_derived_architecture(name_or_path)
-             ? energies_of(config::load_architecture(name_or_path))
-             : config::load_energy(name_or_path);
+  return is_derived_architecture(name_or_path) ? energies_of(config::load_architecture(name_or_path))
+                                               : config::load_energy(name_or_path);
 }
 
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture) {
@@ -225,11 +214,9 @@ bool searches_kernels(const SimulationOptions& asked, const config::Architecture
   return !config::is_shipped(architecture);
 }
 
-SimulationOptions by_one_rule(SimulationOptions asked,
-                              const std::vector<config::Architecture>& boards) {
-  if (std::any_of(boards.begin(), boards.end(), [&](const config::Architecture& board) {
-        return searches_kernels(asked, board);
-      })) {
+SimulationOptions by_one_rule(SimulationOptions asked, const std::vector<config::Architecture>& boards) {
+  if (std::any_of(boards.begin(), boards.end(),
+                  [&](const config::Architecture& board) { return searches_kernels(asked, board); })) {
     asked.kernels = KernelsFrom::kSearch;
   }
   return asked;
@@ -246,14 +233,12 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
   return architecture;
 }
 
-std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked,
-                                                const gpu::GpuSpec* gpu) {
-  const bool asks_for_network = asked.sparsity_auto || asked.tensor_parallel > 1;
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked, const gpu::GpuSpec* gpu) {
+  const bool asks_for_network = asked.sparsity_auto || asked.gpus() > 1;
   if (asked.engine.empty() && !asks_for_network) {
     return std::nullopt;
   }
-  network::EngineSpec engine =
-      network::load_engine(asked.engine.empty() ? kGemmsOnly : asked.engine);
+  network::EngineSpec engine = network::load_engine(asked.engine.empty() ? kGemmsOnly : asked.engine);
   if (engine.gemms_only && !asks_for_network) {
     return std::nullopt;
   }
@@ -264,8 +249,7 @@ std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked,
 void set_highest_clock(SimulationOptions& options) {
   if (options.clock_limited && options.power) {
     const bool falls = !options.repetition && options.power->loaded_clock_mhz > 0;
-    options.clock_policy =
-        falls ? gpu::ClockPolicy::fixed(options.power->highest_clock_mhz()) : gpu::ClockPolicy{};
+    options.clock_policy = falls ? gpu::ClockPolicy::fixed(options.power->highest_clock_mhz()) : gpu::ClockPolicy{};
   }
 }
 

@@ -23,12 +23,10 @@ namespace sptc::run {
 class EnergyFiles {
  public:
   bool known(const std::string& name);
-  /// Throws InputError as load_energy() does.
   const config::LoadedEnergy& load(const std::string& name);
   /// The GPU that the energies of `loaded` are of: the shipped one that `architecture` is, was or
   /// is derived from; else none.
-  const gpu::GpuSpec* gpu_of(const config::LoadedEnergy& loaded,
-                             const config::Architecture& architecture);
+  const gpu::GpuSpec* gpu_of(const config::LoadedEnergy& loaded, const config::Architecture& architecture);
   /// The factors of `loaded`, which load() returned, with `power` made of it.
   std::shared_ptr<const energy::CostFactors> factors_of(const config::LoadedEnergy& loaded,
                                                         const energy::PowerSpec& power);
@@ -37,10 +35,9 @@ class EnergyFiles {
   std::optional<std::vector<std::string>> names_;
   std::map<std::string, config::LoadedEnergy> loaded_;
   std::map<std::string, gpu::GpuSpec> gpus_;
-  /// By what was loaded (two files may call themselves alike), SMs at rest and power at rest.
-  std::map<std::tuple<const config::LoadedEnergy*, int, double>,
-           std::shared_ptr<const energy::CostFactors>>
-      factors_;
+  /// Factors by what was loaded (two files may call themselves alike), SMs at rest and power at
+  /// rest.
+  std::map<std::tuple<const config::LoadedEnergy*, int, double>, std::shared_ptr<const energy::CostFactors>> factors_;
 };
 
 /// Which energy file a run takes.
@@ -50,8 +47,7 @@ struct EnergySource {
 };
 
 /// `asked`, or where that is empty the one of `architecture` or of what it is derived from.
-EnergySource energy_source(const std::string& asked, const config::Architecture& architecture,
-                           EnergyFiles& files);
+EnergySource energy_source(const std::string& asked, const config::Architecture& architecture, EnergyFiles& files);
 
 /// What config::load_energy() reads, and of the file of a derived architecture its energies or
 /// those of what it is derived from.
@@ -64,13 +60,11 @@ config::Architecture with_asked(config::Architecture architecture, const Simulat
 bool searches_kernels(const SimulationOptions& asked, const config::Architecture& architecture);
 /// `asked`, whose kernels are searched on all of `boards` where they would be on one of them: what
 /// is compared has one rule.
-SimulationOptions by_one_rule(SimulationOptions asked,
-                              const std::vector<config::Architecture>& boards);
+SimulationOptions by_one_rule(SimulationOptions asked, const std::vector<config::Architecture>& boards);
 
 /// The engine that `asked` names, on `gpu` where that is not null; nothing where each GEMM runs by
 /// itself. Throws InputError.
-std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked,
-                                                const gpu::GpuSpec* gpu = nullptr);
+std::optional<network::EngineSpec> asked_engine(const SimulationOptions& asked, const gpu::GpuSpec* gpu = nullptr);
 
 /// The clock up to which the power limit decides: that which the board holds under load where it
 /// goes on for ever, the boost clock from rest, since it falls within some milliseconds.

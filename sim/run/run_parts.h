@@ -27,8 +27,8 @@ std::vector<std::pair<std::string, std::string>> describe(const SimulationOption
 /// What the memory of `gpu` cannot hold, part by part (sim/run/memory_use.h), in a sentence with
 /// the number of boards that it takes and what 2:4 weights make of it; empty where all fits as far
 /// as that is known. `work`: what asked_work() has of `workload`, that of one of several GPUs.
-std::string does_not_fit(const workload::Workload& workload, const AskedWork& work,
-                         const SimulationOptions& options, const gpu::GpuSpec& gpu);
+std::string does_not_fit(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
+                         const gpu::GpuSpec& gpu);
 
 /// What the launches of a run have in common.
 struct LaunchContext {
@@ -51,25 +51,22 @@ VariantResult run_variant(const workload::Operation& op, bool sparse, const Laun
 /// `results` and returns the accuracy of both chains beside a float64 forward pass of the same
 /// stored weights and inputs. Throws InputError where tensors do not fit the operations, or where
 /// the weights of the sparse chain are not legal for the hardware pattern.
-AccuracyResult run_network(const workload::NetworkData& network,
-                           const std::vector<workload::Operation>& operations,
-                           const gpu::GpuSpec& gpu, const SimulationOptions& options,
-                           KernelRunner& kernels, const std::function<void(std::size_t)>& progress,
-                           std::vector<OperationResult>& results);
+AccuracyResult run_network(const workload::NetworkData& network, const std::vector<workload::Operation>& operations,
+                           const gpu::GpuSpec& gpu, const SimulationOptions& options, KernelRunner& kernels,
+                           const std::function<void(std::size_t)>& progress, std::vector<OperationResult>& results);
 
 /// Adds RunResult::inference: one pass of the network under its engine, its kernels one behind the
 /// other, at the one clock at which their mean power is what the board allows. Each GEMM is
 /// simulated by `kernels`, dense and, where its weight can be pruned, sparse; what lies between
 /// them is computed in closed form.
-void run_inference(const workload::Workload& workload, AskedWork& work, const gpu::GpuSpec& gpu,
-                   const SimulationOptions& options, KernelRunner& kernels,
-                   SwitchingSource& switching, RunResult& result);
+void run_inference(const workload::Workload& workload, const AskedWork& work, const gpu::GpuSpec& gpu,
+                   const SimulationOptions& options, KernelRunner& kernels, SwitchingSource& switching,
+                   RunResult& result);
 
 /// Adds to result.notes what a reader of its operations must know about values, kernels, clock,
 /// design and how operands lie in memory. `network_ran`: the network of `workload` classified its
 /// samples.
-void add_notes(const workload::Workload& workload, const AskedWork& work,
-               const SimulationOptions& options, const gpu::GpuSpec& gpu, bool network_ran,
-               const KernelRunner& kernels, RunResult& result);
+void add_notes(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
+               const gpu::GpuSpec& gpu, bool network_ran, const KernelRunner& kernels, RunResult& result);
 
 }  // namespace sptc::run

@@ -28,8 +28,7 @@ std::optional<double> OperationResult::performance_per_watt_ratio() const {
   return dense->energy->total_uj / sparse->energy->total_uj;
 }
 
-std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
-                                              const EnergyResult& sparse) {
+std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense, const EnergyResult& sparse) {
   if (!dense.factors || dense.factors != sparse.factors) {
     return std::nullopt;
   }
@@ -37,8 +36,7 @@ std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
 }
 
 std::optional<energy::Bounds> OperationResult::per_watt_bounds() const {
-  return performance_per_watt_ratio() ? run::per_watt_bounds(*dense->energy, *sparse->energy)
-                                      : std::nullopt;
+  return performance_per_watt_ratio() ? run::per_watt_bounds(*dense->energy, *sparse->energy) : std::nullopt;
 }
 
 const VariantResult* OperationResult::as_measured() const {
@@ -58,10 +56,9 @@ const VariantResult* OperationResult::in_network(bool sparse_weights) const {
 
 bool RunResult::passed() const {
   bool all_right = true;
-  for_each_variant(
-      [&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
-        all_right = all_right && (!variant.check || variant.check->mismatches == 0);
-      });
+  for_each_variant([&](const OperationResult& /*op*/, const VariantResult& variant, bool /*sparse*/) {
+    all_right = all_right && (!variant.check || variant.check->mismatches == 0);
+  });
   return all_right;
 }
 
@@ -71,10 +68,9 @@ std::optional<double> RunResult::gain() const {
              : totals.speedup;
 }
 
-bool MeasuredPair::is_like(const base::GemmShape& other, numerics::DataType type,
-                           std::string_view sparsity) const {
-  return type == dtype && sparsity == pattern && within_twice(other.m, shape.m) &&
-         within_twice(other.n, shape.n) && within_twice(other.k, shape.k);
+bool MeasuredPair::is_like(const base::GemmShape& other, numerics::DataType type, std::string_view sparsity) const {
+  return type == dtype && sparsity == pattern && within_twice(other.m, shape.m) && within_twice(other.n, shape.n) &&
+         within_twice(other.k, shape.k);
 }
 
 double MeasuredPair::gain_error() const {

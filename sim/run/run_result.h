@@ -33,9 +33,8 @@ namespace sptc::run {
 
 struct Violation {
   std::int64_t batch = 0, row = 0, col = 0;
-  std::uint32_t got = 0;  ///< result word
-  std::uint32_t expected =
-      0;  ///< `exact`: the plain arithmetic's word; `eigen`: the reference rounded to the type
+  std::uint32_t got = 0;       ///< result word
+  std::uint32_t expected = 0;  ///< `exact`: the plain arithmetic's word; `eigen`: the reference rounded to the type
 };
 
 /// Values against the reference.
@@ -43,25 +42,23 @@ struct CheckResult {
   std::string mode;           ///< none, sample, eigen, exact
   std::int64_t elements = 0;  ///< compared
   std::int64_t mismatches = 0;
-  std::int64_t undecided =
-      0;  ///< of `elements`: a partial sum may reach 2^128, so the result proves nothing
-  double worst_error = 0;  ///< largest |result - reference|
-  double bound = 0;        ///< proved bound at the element with the worst error
-  double worst_ratio = 0;  ///< largest error / bound over all elements
+  std::int64_t undecided = 0;  ///< of `elements`: a partial sum may reach 2^128, so the result proves nothing
+  double worst_error = 0;      ///< largest |result - reference|
+  double bound = 0;            ///< proved bound at the element with the worst error
+  double worst_ratio = 0;      ///< largest error / bound over all elements
   std::optional<Violation> first_violation;
 };
 
 /// Where the energy of one launch goes, and at what power.
 struct EnergyResult {
-  std::vector<std::pair<std::string_view, double>>
-      parts_uj;  ///< in the order of energy::kEnergyPartNames
+  std::vector<std::pair<std::string_view, double>> parts_uj;  ///< in the order of energy::kEnergyPartNames
   double total_uj = 0;
-  double power_w = 0;           ///< average over the launch
-  double peak_power_w = 0;      ///< while the tensor cores are fed
-  double pj_per_flop = 0;       ///< effective: skipped zeros count
-  bool limited = false;         ///< the power limit lowered the clock
-  bool limit_exceeded = false;  ///< even the lowest clock takes more than the limit
-  double core_volts = 0;        ///< of a launch: supply at its clock
+  double power_w = 0;                                        ///< average over the launch
+  double peak_power_w = 0;                                   ///< while the tensor cores are fed
+  double pj_per_flop = 0;                                    ///< effective: skipped zeros count
+  bool limited = false;                                      ///< the power limit lowered the clock
+  bool limit_exceeded = false;                               ///< even the lowest clock takes more than the limit
+  double core_volts = 0;                                     ///< of a launch: supply at its clock
   std::optional<energy::EventCounts> counts = std::nullopt;  ///< of a launch: what was counted
   /// Where total_uj may lie, as far as the constants of the energy file do. The clock stays.
   energy::Bounds bounds_uj = {};
@@ -70,7 +67,6 @@ struct EnergyResult {
   /// total_uj by rail of the board; empty where its energy file names none.
   std::vector<std::pair<std::string, double>> rails_uj = {};
 
-  /// Average power through a rail.
   double rail_w(std::size_t rail) const { return power_w * rails_uj[rail].second / total_uj; }
 };
 
@@ -167,8 +163,7 @@ struct Totals {
 
 /// Where the energy of `dense` over that of `sparse` may lie, with the same constants in both.
 /// Nothing where nobody says how far they may be from the truth.
-std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense,
-                                              const EnergyResult& sparse);
+std::optional<energy::Bounds> per_watt_bounds(const EnergyResult& dense, const EnergyResult& sparse);
 
 /// How the layers of a network classify, one after the other.
 struct ChainAccuracy {
@@ -195,7 +190,8 @@ struct InferenceKernel {
   workload::WorkGroup group = workload::WorkGroup::kGemm;
   std::int64_t count = 1;
   std::optional<KernelFigures> dense, sparse;  ///< sparse: of 2:4 weights, and of what they change
-  /// Of weights: what the mix takes, and why.
+  bool quantises = false;                      ///< no GEMM, and begins with a quantisation
+  /// Weights: what the mix takes, and why.
   bool takes_sparse = false;
   std::string reason;
 };
@@ -220,7 +216,7 @@ struct InferenceResult {
   std::string engine;
   std::string engine_version;  ///< the release of its software; empty: it has none
   bool gemms_only = false;     ///< EngineSpec::gemms_only: nothing beside the GEMMs is part of it
-  bool tells_choices = false;  ///< the short report says which weights take 2:4, and why
+  bool tells_choices = false;  ///< the text report says which weights take 2:4, and why
   std::int64_t batch = 0;      ///< inputs of a pass: Workload::inputs
   PassKind pass;               ///< what a pass is
   std::vector<InferenceKernel> kernels;
@@ -246,8 +242,7 @@ struct MeasuredPair {
   double simulated_gain() const { return dense.simulated_us / sparse.simulated_us; }
   /// Whether a launch of one GEMM has its type and sparsity, and each of m, n, k within a factor of
   /// two.
-  bool is_like(const base::GemmShape& other, numerics::DataType type,
-               std::string_view sparsity) const;
+  bool is_like(const base::GemmShape& other, numerics::DataType type, std::string_view sparsity) const;
 
   /// |simulated gain / measured gain - 1|.
   double gain_error() const;
@@ -273,12 +268,12 @@ struct EvidenceDistance {
     kGeneration,  ///< on another chip with its instructions
     kNone,
   };
-  Where where = Where::kNone;  ///< pairs of `type`, dense and sparse, were measured so near
+  Where where = Where::kNone;                          ///< pairs of `type`, dense and sparse, were measured so near
   numerics::DataType type = numerics::DataType::kF16;  ///< of the result the farthest from them
-  std::string chip, generation;     ///< of the board; chip: empty where it is not known
-  bool own_design = false;          ///< nobody has such a board
-  std::vector<std::string> boards;  ///< with such pairs, as near as that
-  /// Of gains on boards that are as far from measurements, in percent; nothing: not known.
+  std::string chip, generation;                        ///< of the board; chip: empty where it is not known
+  bool own_design = false;                             ///< nobody has such a board
+  std::vector<std::string> boards;                     ///< with such pairs, as near as that
+  /// Error of gains on boards that are as far from measurements, in percent; nothing: not known.
   std::optional<double> mean_error_percent = std::nullopt;
 };
 
@@ -304,9 +299,10 @@ struct RunResult {
   /// A sentence on what the memory of the board cannot hold of the network; empty where all fits as
   /// far as that is known.
   std::string does_not_fit;
-  /// What the memory of one GPU holds, with dense and with 2:4 weights: under an engine that runs
-  /// more than GEMMs, as far as that is known.
-  std::optional<MemoryUse> dense_memory, sparse_memory;
+  /// What the memory of one GPU holds with dense weights, with 2:4 ones, and with those of the
+  /// fastest mix, as far as that is known. Reports have it of engines that run more than GEMMs.
+  std::optional<MemoryUse> dense_memory, sparse_memory, mix_memory;
+  bool reports_memory = true;
   /// Why the software of the engine runs no weight of the network as 2:4, in a sentence; empty
   /// where it runs some.
   std::string no_sparse;
@@ -321,9 +317,8 @@ struct RunResult {
   std::optional<GpuArea> area;                ///< absent where the architecture has no energy file
   energy::Bounds area_bounds_mm2;             ///< where its total may lie
   bool explained = false;                     ///< the user asks why
-  std::vector<std::string> notes;  ///< what a reader of the figures must know, one sentence each
-  std::vector<std::string>
-      assumed;  ///< parameters with evidence "assumed" that entered this result
+  std::vector<std::string> notes;             ///< what a reader of the figures must know, one sentence each
+  std::vector<std::string> assumed;           ///< parameters with evidence "assumed" that entered this result
 
   /// Whether every check that ran passed.
   bool passed() const;

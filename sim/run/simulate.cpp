@@ -21,10 +21,9 @@ namespace {
 std::vector<AskedLaunch> launches_of(const PreparedRun& prepared) {
   std::set<AskedLaunch> asked;
   gpu::ClosedFormTimer timer(prepared.board().gpu, prepared.options().clock_policy);
-  timer.before_each(
-      [&asked](const kernels::GemmProblem& problem, kernels::KernelOverrides& overrides) {
-        asked.emplace(problem, overrides);
-      });
+  timer.before_each([&asked](const kernels::GemmProblem& problem, kernels::KernelOverrides& overrides) {
+    asked.emplace(problem, overrides);
+  });
   prepared.run_for_times(timer);
   return {asked.begin(), asked.end()};
 }
@@ -32,8 +31,8 @@ std::vector<AskedLaunch> launches_of(const PreparedRun& prepared) {
 /// Whether launches can be simulated in other processes: nobody looks into them, and they have no
 /// values. Where some are saved, a file that cannot be written is refused before the first launch.
 bool may_be_ahead(const SimulationOptions& options, const SimulationHooks& hooks) {
-  return hooks.jobs > 1 && options.fidelity == Fidelity::kTiming && options.memory.empty() &&
-         !options.saves_values() && hooks.observers.empty();
+  return hooks.jobs > 1 && options.fidelity == Fidelity::kTiming && options.memory.empty() && !options.saves_values() &&
+         hooks.observers.empty();
 }
 
 }  // namespace
@@ -60,8 +59,8 @@ RunResult simulate(const workload::Workload& workload, const config::Architectur
   RunResult result = prepared.run(timer, hooks.progress);
   if (const std::string dram = timer.dram(); !dram.empty()) {
     result.notes.push_back(
-        fmt::format("DRAM behind the L2 is {} of {}, which makes cycles and traffic; bounds and "
-                    "the energy of a byte are of the DRAM of {}",
+        fmt::format("the DRAM is simulated by {} of {}, which gives cycles and bytes; bounds and "
+                    "the energy of a byte are those of the DRAM of {}",
                     dram, io::printable(options.memory), architecture.gpu.name));
   }
   return result;

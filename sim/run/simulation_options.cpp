@@ -17,8 +17,7 @@ constexpr std::array<std::string_view, 6> kTypesOfD{"f32", "f16", "bf16", "e4m3"
 
 }  // namespace
 
-void refuse_word(std::string_view what, std::string_view word,
-                 std::span<const std::string_view> words) {
+void refuse_word(std::string_view what, std::string_view word, std::span<const std::string_view> words) {
   throw base::InputError(fmt::format("unknown {} {}", what, base::unknown_name(word, words)));
 }
 
@@ -38,9 +37,8 @@ numerics::DataType parse_d_dtype(std::string_view what, std::string_view word) {
 
 void require_nothing_saved(const SimulationOptions& options, std::string_view what) {
   if (options.saves_values()) {
-    throw base::InputError(fmt::format("{} is of a single simulation, not of {}",
-                                       options.save_d.empty() ? "--save-operands" : "--save-d",
-                                       what));
+    throw base::InputError(fmt::format("{} saves a single simulation, not {}",
+                                       options.save_d.empty() ? "--save-operands" : "--save-d", what));
   }
 }
 
@@ -61,24 +59,29 @@ void require_consistent(const SimulationOptions& options) {
         "DRAM");
   }
   if (options.fidelity == Fidelity::kAnalytic && !options.extrapolate) {
-    throw base::InputError(
-        "--no-extrapolate has no effect with --fidelity analytic: no SM is simulated");
+    throw base::InputError("--no-extrapolate has no effect with --fidelity analytic: no SM is simulated");
   }
   if (options.kernels == KernelsFrom::kSearch && options.kernel.cta_tile) {
     throw base::InputError("--kernels search has no effect with --tile, which names the kernel");
   }
   if (options.training && options.fidelity == Fidelity::kDatapath) {
-    throw base::InputError("--training is of times and energies: --fidelity timing or analytic");
+    throw base::InputError(
+        "--training gives times and energies, no values: use --fidelity timing "
+        "or analytic");
   }
-  if (options.training && options.tensor_parallel > 1) {
-    throw base::InputError("--training is of one GPU: no gradient is split over several (--tp)");
+  if (options.training && options.gpus() > 1) {
+    throw base::InputError(
+        "--training takes one GPU, since no gradient is split over several: leave --tp and --ep "
+        "out");
+  }
+  if (options.tensor_parallel > 1 && options.expert_parallel > 1) {
+    throw base::InputError("--ep and --tp exclude each other: experts that are shared out are not split as well");
   }
   const int block = options.storage.scale_block;
   if (options.dtype_block > 0 && block > 0 && block != options.dtype_block) {
-    throw base::InputError(
-        fmt::format("--scale-block {} contradicts --dtype {}, whose blocks have {} elements", block,
-                    kernels::name(kernels::OperandFormat{*options.dtype, options.dtype_block}),
-                    options.dtype_block));
+    throw base::InputError(fmt::format("--scale-block {} contradicts --dtype {}, whose blocks have {} elements", block,
+                                       kernels::name(kernels::OperandFormat{*options.dtype, options.dtype_block}),
+                                       options.dtype_block));
   }
   if (options.pattern && options.variants == Variants::kDense) {
     throw base::InputError("--pattern has no effect with --variants dense");

@@ -70,7 +70,7 @@ struct ClockChoice {
 /// fewer.
 struct PartTypes {
   bool all = false;  ///< SimulationOptions::dtype is that of these parts, too
-  /// Else as asked_type() says.
+  /// The formats of these parts; else as asked_type() says.
   std::optional<kernels::OperandFormat> attention, router, head;
 };
 
@@ -80,22 +80,21 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::kTiming;
   Variants variants = Variants::kBoth;
   std::optional<numerics::DataType> dtype;  ///< replaces the type of operations: see asked_type()
-  int dtype_block = 0;  ///< elements along K that share a scale, as its name says: 16 of nvfp4
-  PartTypes parts;      ///< of some of them another one
-  kernels::OperandStorage storage;  ///< of weights, or of block-scaled types, where it says any
+  int dtype_block = 0;                      ///< elements along K that share a scale, as its name says: 16 of nvfp4
+  PartTypes parts;                          ///< of some of them another one
+  kernels::OperandStorage storage;          ///< of weights, or of block-scaled types, where it says any
   std::optional<sparsity::WeightPattern> pattern;  ///< of sparse weights; else the hardware's
-  std::string numerics;  ///< arithmetic of another generation; empty: the architecture's own
-  /// Else kLibrary for a shipped GPU and where `library` names one, and kSearch for a design of
-  /// one's own.
+  std::string numerics;                            ///< arithmetic of another generation; empty: the architecture's own
+  /// Source of kernels; nothing: kLibrary for a shipped GPU and where `library` names one, kSearch
+  /// for a design of one's own.
   std::optional<KernelsFrom> kernels;
   std::string library;  ///< whose kernels run: a file of configs/libraries; empty: that of the GPU
   /// Operand values: random, integers, zeros, relu, or the path of a .safetensors file. Empty:
   /// those of the workload's network where it has them and the fidelity carries values, else
   /// random.
   std::string data;
-  std::optional<CheckMode>
-      check;               ///< else `eigen` in datapath, `sample` in timing, `none` in analytic
-  std::uint64_t seed = 0;  ///< of generated operands and samples
+  std::optional<CheckMode> check;  ///< else `eigen` in datapath, `sample` in timing, `none` in analytic
+  std::uint64_t seed = 0;          ///< of generated operands and samples
   ClockChoice clock;
   /// Energies: a name of energy_names(), or the path of a file. Empty: those of the architecture or
   /// of what it is derived from, where there are any.
@@ -122,29 +121,31 @@ struct SimulationOptions {
   /// regular expression; empty: none. Not looked at with `sparse_layers`.
   std::string include;
   std::optional<workload::Training> training;  ///< a step of it; nothing: the list as it is
-  /// GPUs over which the weights of each layer are split, and what a link between them carries each
-  /// way.
+  /// GPUs over which the weights of each layer are split, or the experts of a mixture are shared
+  /// out, and what the links of one carry each way.
   int tensor_parallel = 1;
+  int expert_parallel = 1;
   double link_gb_per_s = 0;
   /// Files of what each launch read and computed (sim/run/value_files.h); empty: none.
   std::string save_operands, save_d;
 
   // What follows from these on an architecture: resolved() (sim/run/run_options.h) fills it in.
   gpu::ClockPolicy clock_policy;
-  bool clock_limited = false;  ///< the highest clock up to that one that the power limit allows
-  std::optional<energy::PowerSpec> power;  ///< nothing: no energy in the report
-  std::optional<energy::AreaTable> area;   ///< nothing: no area in the result
-  std::string power_note;                  ///< where the energies come from, for the report
+  bool clock_limited = false;                         ///< the highest clock up to that one that the power limit allows
+  std::optional<energy::PowerSpec> power;             ///< nothing: no energy in the report
+  std::optional<energy::AreaTable> area;              ///< nothing: no area in the result
+  std::string power_note;                             ///< where the energies come from, for the report
   std::optional<network::EngineSpec> network_engine;  ///< nothing: GEMMs only
-  std::optional<kernels::Repetition>
-      repetition;  ///< nothing: the steady state of endless repetition
+  std::optional<kernels::Repetition> repetition;      ///< nothing: the steady state of endless repetition
 
   /// Whether the power limit holds on average over each Operation::group, not each launch.
   bool limits_group() const { return limit_over == LimitOver::kGroup; }
   bool runs_whole_network() const { return network_engine && !network_engine->gemms_only; }
-  bool extrapolates() const {
-    return extrapolate && fidelity == Fidelity::kTiming && memory.empty();
-  }
+  bool extrapolates() const { return extrapolate && fidelity == Fidelity::kTiming && memory.empty(); }
+  /// GPUs in all: one of both numbers is 1.
+  int gpus() const { return tensor_parallel * expert_parallel; }
+  /// The part of `inputs` of the workload that one GPU has.
+  std::int64_t inputs_of_gpu(std::int64_t inputs) const { return inputs / expert_parallel; }
   bool saves_values() const { return !save_operands.empty() || !save_d.empty(); }
   CheckMode check_mode() const {
     constexpr CheckMode kUsual[] = {CheckMode::kEigen, CheckMode::kSample, CheckMode::kNone};
@@ -152,30 +153,24 @@ struct SimulationOptions {
   }
 };
 
-/// Of an enumeration that an option chooses from: the option, then the words of the enumerators.
+/// The option, then the words of the enumerators, of an enumeration that an option chooses from.
 template <typename Enum>
 inline constexpr std::nullptr_t kWordsOf = nullptr;
 template <>
-inline constexpr std::array<std::string_view, 4> kWordsOf<Fidelity>{"--fidelity", "datapath",
-                                                                    "timing", "analytic"};
+inline constexpr std::array<std::string_view, 4> kWordsOf<Fidelity>{"--fidelity", "datapath", "timing", "analytic"};
 template <>
-inline constexpr std::array<std::string_view, 4> kWordsOf<Variants>{"--variants", "dense", "sparse",
-                                                                    "both"};
+inline constexpr std::array<std::string_view, 4> kWordsOf<Variants>{"--variants", "dense", "sparse", "both"};
 template <>
-inline constexpr std::array<std::string_view, 5> kWordsOf<CheckMode>{"--check", "none", "sample",
-                                                                     "eigen", "exact"};
+inline constexpr std::array<std::string_view, 5> kWordsOf<CheckMode>{"--check", "none", "sample", "eigen", "exact"};
 template <>
-inline constexpr std::array<std::string_view, 3> kWordsOf<LimitOver>{"--limit-over", "launch",
-                                                                     "group"};
+inline constexpr std::array<std::string_view, 3> kWordsOf<LimitOver>{"--limit-over", "launch", "group"};
 template <>
-inline constexpr std::array<std::string_view, 3> kWordsOf<KernelsFrom>{"--kernels", "library",
-                                                                       "search"};
+inline constexpr std::array<std::string_view, 3> kWordsOf<KernelsFrom>{"--kernels", "library", "search"};
 template <>
-inline constexpr std::array<std::string_view, 4> kWordsOf<workload::Training>{"--training", "dense",
-                                                                              "w24", "act24"};
+inline constexpr std::array<std::string_view, 4> kWordsOf<workload::Training>{"--training", "dense", "w24", "act24"};
 template <>
-inline constexpr std::array<std::string_view, 3> kWordsOf<kernels::Decomposition>{
-    "--decomposition", "data-parallel", "stream-k"};
+inline constexpr std::array<std::string_view, 3> kWordsOf<kernels::Decomposition>{"--decomposition", "data-parallel",
+                                                                                  "stream-k"};
 
 template <typename Enum, std::size_t = kWordsOf<Enum>.size()>
 std::string_view name(Enum value) {
@@ -187,8 +182,7 @@ std::string_view name(Enum value) {
 std::string made_by(Fidelity fidelity, std::optional<int> sms);
 
 /// Throws InputError "unknown <what> '<word>' ..", which names the nearest of `words`.
-[[noreturn]] void refuse_word(std::string_view what, std::string_view word,
-                              std::span<const std::string_view> words);
+[[noreturn]] void refuse_word(std::string_view what, std::string_view word, std::span<const std::string_view> words);
 
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 template <typename Enum>

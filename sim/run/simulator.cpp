@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr const char* kConfigurations = "SPTCSIM_CONFIG_DIR";
 
-/// CBOR: strings of any bytes.
+/// `request` as CBOR, whose strings may hold any bytes.
 std::string encoded(const SimulationRequest& request) {
   json message{{"options", request.options},
                {"what_ifs", request.what_ifs},
@@ -47,7 +47,7 @@ std::string encoded(const SimulationRequest& request) {
   return bytes;
 }
 
-/// Relative paths and configurations are those of the caller.
+/// Moves to the directory and the configurations of the caller.
 void move_to_caller(const json& message) {
   const auto& directory = message.at("directory").get_ref<const std::string&>();
   if (!directory.empty() && ::chdir(directory.c_str()) != 0) {
@@ -62,7 +62,6 @@ void move_to_caller(const json& message) {
   }
 }
 
-/// The architecture of the latest request, which the next one often has, too.
 class LatestArchitecture {
  public:
   const config::Architecture& of(const json& message) {
@@ -81,15 +80,15 @@ class LatestArchitecture {
   std::optional<config::Architecture> value_;
 };
 
-/// In the worker.
-std::string answer(std::string_view request, const WorkerPool::Send& send,
-                   LatestArchitecture& architectures, const Simulator::Report& report) {
+/// Answers in the worker.
+std::string answer(std::string_view request, const WorkerPool::Send& send, LatestArchitecture& architectures,
+                   const Simulator::Report& report) {
   const json message = json::from_cbor(request);
   move_to_caller(message);
   const config::Architecture& architecture = architectures.of(message);
-  const workload::Workload workload = workload::to_workload(
-      {message.at("workload").get<std::string>(), message.at("workload_file").get<std::string>(),
-       message.at("dims").get<workload::NamedDims>()});
+  const workload::Workload workload =
+      workload::to_workload({message.at("workload").get<std::string>(), message.at("workload_file").get<std::string>(),
+                             message.at("dims").get<workload::NamedDims>()});
   SimulationOptions options;
   for (const auto& [name, value] : message.at("options").items()) {
     set_option(options, name, value.get<std::string>());

@@ -32,16 +32,15 @@ struct SimulationRequest {
 /// A call that throws, is interrupted or whose worker is killed leaves the Simulator usable.
 class Simulator {
  public:
-  /// In the worker: what simulate() is to return of a result.
+  /// What simulate() is to return of a result; called in the worker.
   using Report = std::function<std::string(RunResult result, const workload::Workload& workload,
-                                           const config::Architecture& architecture,
-                                           const SimulationOptions& options)>;
+                                           const config::Architecture& architecture, const SimulationOptions& options)>;
 
-  /// At most `workers` processes, each started when a call first needs it.
+  /// Starts at most `workers` processes, each when a call first needs it.
   Simulator(std::size_t workers, Report report);
   Simulator(const Simulator&) = delete;
   Simulator& operator=(const Simulator&) = delete;
-  /// No call may be under way.
+  /// Needs every call to have ended.
   ~Simulator() = default;
 
   /// What the Report says of run::simulate(). The working directory and SPTCSIM_CONFIG_DIR are

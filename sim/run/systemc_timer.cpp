@@ -28,9 +28,8 @@ std::shared_ptr<KnownLaunches> known_launches(const gpu::GpuSpec& gpu, bool extr
     std::shared_ptr<KnownLaunches> launches;
   };
   static std::list<OfGpu> all;  // the latest in front
-  const auto found = std::find_if(all.begin(), all.end(), [&](const OfGpu& one) {
-    return one.extrapolate == extrapolate && one.gpu == gpu;
-  });
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const OfGpu& one) { return one.extrapolate == extrapolate && one.gpu == gpu; });
   if (found == all.end()) {
     all.push_front({gpu, extrapolate, std::make_shared<KnownLaunches>()});
     if (all.size() > kMostGpus) {
@@ -57,7 +56,7 @@ LoadedMemory::LoadedMemory(const std::string& file) : file_(file) {
   if (!std::filesystem::is_regular_file(file, error)) {
     refuse(file, "there is no such file");
   }
-  // By its whole path: a bare name is looked for among the system's libraries.
+  // The whole path: a bare name is looked for among the system's libraries.
   const std::string path = std::filesystem::absolute(file, error).string();
   void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
@@ -74,8 +73,8 @@ LoadedMemory::LoadedMemory(const std::string& file) : file_(file) {
                              plugin_->abi, sptcsim::kMemoryPluginAbi));
   }
   if (std::string_view(plugin_->systemc) != SC_VERSION) {
-    refuse(file, fmt::format("it was built with SystemC {}, and this program with {}",
-                             io::printable(plugin_->systemc), SC_VERSION));
+    refuse(file, fmt::format("it was built with SystemC {}, and this program with {}", io::printable(plugin_->systemc),
+                             SC_VERSION));
   }
   if (plugin_->library != &sc_core::sc_curr_simcontext) {
     refuse(file, "it runs with another SystemC library than this program");
@@ -86,8 +85,7 @@ std::string LoadedMemory::description() const {
   return io::printable(plugin_->description);
 }
 
-LoadedMemory::Dram LoadedMemory::make(const std::string& config, double gb_per_s,
-                                      double sm_clock_mhz) const {
+LoadedMemory::Dram LoadedMemory::make(const std::string& config, double gb_per_s, double sm_clock_mhz) const {
   const sptcsim::MemorySettings settings{"outside_dram", config.c_str(), gb_per_s, sm_clock_mhz,
                                          base::CacheTags::kBlockBytes};
   try {
@@ -120,8 +118,7 @@ void SystemCTimer::take_down() {
   context_.reset();
 }
 
-gpu::GemmRun SystemCTimer::launch(const kernels::GemmProblem& problem,
-                                  const kernels::KernelOverrides& overrides,
+gpu::GemmRun SystemCTimer::launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                                   const std::vector<kernels::GemmOperands>* operands) {
   if (operands != nullptr || memory_ || !observers_.empty()) {
     return simulate(problem, overrides, operands);
@@ -173,12 +170,10 @@ void SystemCTimer::simulate_ahead(const std::vector<AskedLaunch>& launches, int 
       });
 }
 
-gpu::GemmRun SystemCTimer::simulate(const kernels::GemmProblem& problem,
-                                    const kernels::KernelOverrides& overrides,
+gpu::GemmRun SystemCTimer::simulate(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                                     const std::vector<kernels::GemmOperands>* operands) {
   // A DRAM outside has a time of its own, so that of SystemC is the clock of the launch.
-  const double mhz =
-      memory_ ? options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz) : mhz_;
+  const double mhz = memory_ ? options_.clock_policy.mhz_of(problem.conditions, gpu_.boost_clock_mhz) : mhz_;
   if (mhz != mhz_) {
     take_down();
   }

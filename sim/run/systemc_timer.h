@@ -29,8 +29,8 @@ using AskedLaunch = std::pair<kernels::GemmProblem, kernels::KernelOverrides>;
 /// clock.
 using KnownLaunches = std::map<AskedLaunch, gpu::LaunchFigures>;
 
-/// Those of this process on `gpu`, whose cycles may be carried on where it says `extrapolate`: no
-/// launch is simulated twice. The GPUs that were asked for last are kept.
+/// Launches that this process has simulated on `gpu`, whose cycles may be carried on where it says
+/// `extrapolate`: no launch is simulated twice. The GPUs that were asked for last are kept.
 std::shared_ptr<KnownLaunches> known_launches(const gpu::GpuSpec& gpu, bool extrapolate);
 
 /// A shared object with a DRAM (sim/include/sptcsim/plugin/memory.h). It stays loaded until the
@@ -44,8 +44,8 @@ class LoadedMemory {
   std::string description() const;
 
   using Dram = std::unique_ptr<sptcsim::Dram, void (*)(sptcsim::Dram*)>;
-  /// In the SystemC context that is current; `gb_per_s` and `sm_clock_mhz`: as in MemorySettings.
-  /// Throws InputError with what the plugin says against `config`.
+  /// A DRAM in the SystemC context that is current; `gb_per_s` and `sm_clock_mhz`: as in
+  /// MemorySettings. Throws InputError with what the plugin says against `config`.
   Dram make(const std::string& config, double gb_per_s, double sm_clock_mhz) const;
 
  private:
@@ -60,27 +60,23 @@ class SystemCTimer : public gpu::Timer {
  public:
   /// All must outlive it. `observers`: as in GemmSimulator::Options. Throws InputError where the
   /// memory of `options` is no plugin.
-  SystemCTimer(const gpu::GpuSpec& gpu, const SimulationOptions& options,
-               std::vector<gpu::Observer*> observers = {});
+  SystemCTimer(const gpu::GpuSpec& gpu, const SimulationOptions& options, std::vector<gpu::Observer*> observers = {});
   ~SystemCTimer() override;
 
   /// Simulates `launches`, which have no values, in up to `jobs` processes at once, so that they
   /// are known when they are asked for. One that fails is left to that. `done` hears how many have
   /// ended; what it throws ends them all.
-  void simulate_ahead(const std::vector<AskedLaunch>& launches, int jobs,
-                      const std::function<void(std::size_t)>& done);
+  void simulate_ahead(const std::vector<AskedLaunch>& launches, int jobs, const std::function<void(std::size_t)>& done);
 
   /// What the memory of `options` calls itself; empty: the modelled one.
   std::string dram() const { return memory_ ? memory_->description() : ""; }
 
  private:
-  gpu::GemmRun launch(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& overrides,
+  gpu::GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                       const std::vector<kernels::GemmOperands>* operands) override;
-  gpu::GemmRun simulate(const kernels::GemmProblem& problem,
-                        const kernels::KernelOverrides& overrides,
+  gpu::GemmRun simulate(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
                         const std::vector<kernels::GemmOperands>* operands);
-  /// Of this GPU; each at the clock that `launch` has.
+  /// Launches of this GPU; each at the clock that `launch` has.
   KnownLaunches& known();
   AskedLaunch at_its_clock(AskedLaunch launch) const;
   /// Makes the simulator, before a DRAM of its own if `options` name one.

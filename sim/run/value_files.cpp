@@ -51,15 +51,13 @@ std::string_view stored_type(DataType type) {
 
 /// The matrices of a batch as one array; `words` returns that of an entry.
 template <typename Words>
-io::Tensor array_of(const std::string& name, std::string_view dtype, std::size_t batch,
-                    Words words) {
+io::Tensor array_of(const std::string& name, std::string_view dtype, std::size_t batch, Words words) {
   const auto bytes = static_cast<std::size_t>(io::find_element_type(dtype)->bytes);
   io::Tensor tensor{name, std::string(dtype), {}, {}};
   for (std::size_t entry = 0; entry < batch; ++entry) {
     const auto& matrix = words(entry);
     if (entry == 0) {
-      tensor.shape = {static_cast<std::int64_t>(matrix.rows()),
-                      static_cast<std::int64_t>(matrix.cols())};
+      tensor.shape = {static_cast<std::int64_t>(matrix.rows()), static_cast<std::int64_t>(matrix.cols())};
       tensor.bytes.reserve(batch * matrix.size() * bytes);
     }
     for (std::size_t i = 0; i < matrix.size(); ++i) {
@@ -82,9 +80,8 @@ base::Matrix<Word> as_stored_bits(base::Matrix<Word> words, DataType type) {
 }
 
 io::Tensor matrices(const std::string& name, DataType type, std::size_t batch, const auto& words) {
-  return array_of(name, stored_type(type), batch, [&](std::size_t entry) -> base::Matrix<Word> {
-    return as_stored_bits(words(entry), type);
-  });
+  return array_of(name, stored_type(type), batch,
+                  [&](std::size_t entry) -> base::Matrix<Word> { return as_stored_bits(words(entry), type); });
 }
 
 template <typename T>
@@ -97,12 +94,11 @@ base::Matrix<T> widened(const base::Matrix<T>& from, std::size_t columns, T fill
 }
 
 /// Sparse operands with K padded to whole elements of metadata, which adds zeros to D.
-std::vector<kernels::GemmOperands> with_whole_elements(
-    const std::vector<kernels::GemmOperands>& operands, DataType type) {
+std::vector<kernels::GemmOperands> with_whole_elements(const std::vector<kernels::GemmOperands>& operands,
+                                                       DataType type) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
-  const std::int64_t groups =
-      base::round_up(static_cast<std::int64_t>(operands.front().compressed_a.nibbles.cols()),
-                     sparsity::metadata_element_bits(type) / 4);
+  const std::int64_t groups = base::round_up(static_cast<std::int64_t>(operands.front().compressed_a.nibbles.cols()),
+                                             sparsity::metadata_element_bits(type) / 4);
   const std::int64_t k = groups * pattern.group;
   std::vector<kernels::GemmOperands> result = operands;
   for (kernels::GemmOperands& entry : result) {
@@ -133,24 +129,22 @@ std::vector<base::Matrix<Word>> computed(const LaunchValues& launch, const gpu::
 void require_savable(const LaunchValues& launch, const SimulationOptions& options) {
   const std::string shown = io::printable(launch.op.name);
   if (launch.op.storage.block_scaled()) {
-    throw base::InputError(fmt::format(
-        "'{}': values of block-scaled operands are not computed, so none are saved", shown));
+    throw base::InputError(
+        fmt::format("'{}': values of block-scaled operands are not computed, so none are saved", shown));
   }
   if (launch.d == nullptr && launch.kernel.stream_k && !options.save_d.empty()) {
-    throw base::InputError(
-        fmt::format("--save-d: D of stream-K, by which '{}' runs, is not computed", shown));
+    throw base::InputError(fmt::format("--save-d: D of stream-K, by which '{}' runs, is not computed", shown));
   }
 }
 
 }  // namespace
 
-ValueFiles::ValueFiles(const SimulationOptions& options, const gpu::GpuSpec& gpu)
-    : options_(options), gpu_(gpu) {
+ValueFiles::ValueFiles(const SimulationOptions& options, const gpu::GpuSpec& gpu) : options_(options), gpu_(gpu) {
   if (options.d_dtype && !options.save_d.empty() &&
       (*options.d_dtype == DataType::kE4m3 || *options.d_dtype == DataType::kS8)) {
-    throw base::InputError(fmt::format(
-        "--save-d: D of {} has a scale that nobody gives; save it as f32, f16, bf16 or s32",
-        numerics::name(*options.d_dtype)));
+    throw base::InputError(
+        fmt::format("--save-d: D of {} needs a scale, which no option gives; save it as f32, f16, bf16 or s32",
+                    numerics::name(*options.d_dtype)));
   }
   if (!options.save_operands.empty()) {
     operands_.emplace(options.save_operands);
@@ -180,8 +174,8 @@ void ValueFiles::add(const LaunchValues& launch) {
   }
 }
 
-void ValueFiles::add(const workload::Operation& op, bool sparse,
-                     const kernels::KernelResult& kernel, const DataSource& data) {
+void ValueFiles::add(const workload::Operation& op, bool sparse, const kernels::KernelResult& kernel,
+                     const DataSource& data) {
   std::vector<kernels::GemmOperands> operands;
   require_savable({op, sparse, kernel, operands, nullptr}, options_);
   require_operand_memory(op);
@@ -195,45 +189,37 @@ void ValueFiles::add_operands(const LaunchValues& launch, const std::string& nam
   const std::size_t batch = launch.operands.size();
   const DataType type = launch.op.dtype;
   const std::string own = name + (launch.sparse ? ".sparse" : "");
-  const std::vector<kernels::GemmOperands> whole = launch.sparse
-                                                       ? with_whole_elements(launch.operands, type)
-                                                       : std::vector<kernels::GemmOperands>{};
+  const std::vector<kernels::GemmOperands> whole =
+      launch.sparse ? with_whole_elements(launch.operands, type) : std::vector<kernels::GemmOperands>{};
   const auto entry = [&](std::size_t index) -> const kernels::GemmOperands& {
     return launch.sparse ? whole[index] : launch.operands[index];
   };
   if (launch.sparse) {
-    operands_->add(matrices(own + ".a", type, batch,
-                            [&](std::size_t i) { return entry(i).compressed_a.values; }));
+    operands_->add(matrices(own + ".a", type, batch, [&](std::size_t i) { return entry(i).compressed_a.values; }));
     const int bits = sparsity::metadata_element_bits(type);
-    operands_->add(
-        array_of(own + ".metadata", bits == 16 ? "U16" : "U32", batch, [&](std::size_t i) {
-          return sparsity::pack_metadata(entry(i).compressed_a.nibbles, {.type = type});
-        }));
-    operands_->add(matrices(own + ".pruned_a", type, batch, [&](std::size_t i) {
-      return sparsity::decompress(entry(i).compressed_a);
+    operands_->add(array_of(own + ".metadata", bits == 16 ? "U16" : "U32", batch, [&](std::size_t i) {
+      return sparsity::pack_metadata(entry(i).compressed_a.nibbles, {.type = type});
     }));
+    operands_->add(matrices(own + ".pruned_a", type, batch,
+                            [&](std::size_t i) { return sparsity::decompress(entry(i).compressed_a); }));
   } else {
     operands_->add(matrices(own + ".a", type, batch, [&](std::size_t i) { return entry(i).a; }));
   }
   const bool padded = static_cast<std::int64_t>(entry(0).b_columns.cols()) != launch.op.shape.k;
   const std::string b_name = (padded ? own : name) + ".b";
   if (last_b_ != b_name) {
-    operands_->add(matrices(b_name, type, batch,
-                            [&](std::size_t i) { return entry(i).b_columns.transposed(); }));
+    operands_->add(matrices(b_name, type, batch, [&](std::size_t i) { return entry(i).b_columns.transposed(); }));
     last_b_ = b_name;
   }
   add_kernel(launch, own, b_name);
 }
 
-void ValueFiles::add_kernel(const LaunchValues& launch, const std::string& name,
-                            const std::string& b_name) {
+void ValueFiles::add_kernel(const LaunchValues& launch, const std::string& name, const std::string& b_name) {
   const mma::MmaInstruction& instruction = launch.kernel.instruction;
   const mma::Target& target = mma::target_of_gpu(gpu_.name, gpu_.instruction_set);
   const auto rules = mma::find_step_rules(target.architecture, instruction);
-  // A kernel file names a generation, and no arithmetic of one's own.
   if (gpu_.numerics != target.architecture || !rules ||
-      gpu_.sm.tensor_core.accumulator_design() != mma::AccumulatorDesign{} ||
-      launch.kernel.stream_k) {
+      gpu_.sm.tensor_core.accumulator_design() != mma::AccumulatorDesign{} || launch.kernel.stream_k) {
     return;
   }
   nlohmann::ordered_json kernel{{"schema", "sptcsim-kernel/0.1"},
@@ -264,8 +250,7 @@ void ValueFiles::add_d(const LaunchValues& launch, const std::string& name) {
   const DataType to = options_.d_dtype.value_or(from);
   if ((from == DataType::kS32) != (to == DataType::kS32)) {
     throw base::InputError(fmt::format("--save-d: '{}' sums up in {}, which is not rounded to {}",
-                                       io::printable(launch.op.name), numerics::name(from),
-                                       numerics::name(to)));
+                                       io::printable(launch.op.name), numerics::name(from), numerics::name(to)));
   }
   std::vector<base::Matrix<Word>> made;
   if (launch.d == nullptr) {

@@ -52,9 +52,8 @@ class ValueFiles {
 
   /// Adds a launch; computes its D where nobody did. Throws InputError.
   void add(const LaunchValues& launch);
-  /// Reads the operands of a launch whose values did not travel, and adds it.
-  void add(const workload::Operation& op, bool sparse, const kernels::KernelResult& kernel,
-           const DataSource& data);
+  /// Reads the operands of a launch without simulated values, and adds it.
+  void add(const workload::Operation& op, bool sparse, const kernels::KernelResult& kernel, const DataSource& data);
   /// Gives the files their names. Throws InputError.
   void commit();
 

@@ -24,10 +24,11 @@ enum class Resource {
   kClock,         ///< of the SMs, the L2 and its ports
 };
 inline constexpr std::size_t kResources = 10;
-/// Of those, the first: what `bound_by` may name. SMs and clock are several of them at once.
+/// Number of the first of those that `bound_by` may name. SMs and clock are several of them at
+/// once.
 inline constexpr std::size_t kSingleResources = 8;
 
-/// As reports and a column name it, and what is done to it.
+/// The name in reports and columns, and what is done to the resource.
 struct ResourceName {
   std::string_view report, column, change;
 };
@@ -56,12 +57,12 @@ struct WhatIf {
 };
 
 /// Time of a launch of `problem` with `kernel` on `gpu` at `clock_mhz`, in closed form.
-double closed_form_us(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
-                      double clock_mhz, const gpu::GpuSpec& gpu);
+double closed_form_us(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel, double clock_mhz,
+                      const gpu::GpuSpec& gpu);
 
 /// What a launch of `problem` with `kernel` gains on a `gpu` with twice of each resource: in closed
 /// form, with the same kernel at the same clock.
-WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel,
-               double clock_mhz, const gpu::GpuSpec& gpu);
+WhatIf what_if(const kernels::GemmProblem& problem, const kernels::KernelResult& kernel, double clock_mhz,
+               const gpu::GpuSpec& gpu);
 
 }  // namespace sptc::run

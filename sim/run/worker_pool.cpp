@@ -27,7 +27,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kPollInterval{100};
 
-/// Of each message: its kind and how many bytes follow.
+/// The head of each message: its kind and how many bytes follow.
 struct Header {
   std::uint64_t bytes = 0;
   Kind kind = Kind::kLost;
@@ -36,8 +36,7 @@ constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 
 bool is_said_by_workers(const Header& header) {
   constexpr std::string_view kKinds = ".=!-?";
-  return header.bytes <= kMostBytes &&
-         kKinds.find(static_cast<char>(header.kind)) != std::string_view::npos;
+  return header.bytes <= kMostBytes && kKinds.find(static_cast<char>(header.kind)) != std::string_view::npos;
 }
 
 /// Nobody knows what is left behind in a worker after these.
@@ -62,8 +61,7 @@ bool write_message(int socket, Kind kind, std::string_view bytes) {
   std::memset(static_cast<void*>(&header), 0, sizeof(header));  // its padding travels, too
   header.bytes = bytes.size();
   header.kind = kind;
-  return write_all(socket, {reinterpret_cast<const char*>(&header), sizeof(header)}) &&
-         write_all(socket, bytes);
+  return write_all(socket, {reinterpret_cast<const char*>(&header), sizeof(header)}) && write_all(socket, bytes);
 }
 
 /// False at the end of what can be read.
@@ -80,10 +78,9 @@ bool read_all(int socket, char* to, std::size_t bytes) {
   return true;
 }
 
-/// What is missing, memory, processes or files, is the machine's.
+/// Says that the machine lacks memory, processes or files.
 [[noreturn]] void refuse_to_start() {
-  throw base::InputError(
-      fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
+  throw base::InputError(fmt::format("a worker process cannot be started: {}", std::strerror(errno)));
 }
 
 /// What ends a program, and comes to all its processes from a terminal, timeout(1) or a scheduler.
@@ -110,7 +107,7 @@ class HeldSignals {
 
 pid_t parent_of_worker = -1;
 
-/// In a worker: the parent decides and ends us. Where it is gone, nobody else does.
+/// Ends a worker by its parent's decision. Where that is gone, nobody else decides.
 void leave_after_parent(int /*signal*/) {
   if (::getppid() != parent_of_worker) {
     ::_exit(0);
@@ -156,7 +153,7 @@ WorkerPool::~WorkerPool() {
   std::for_each(workers_.begin(), workers_.end(), end);
 }
 
-/// In a copy of the process that made the pool: its workers are not ours.
+/// Forgets the workers in a copy of the process that made the pool: they are not its own.
 void WorkerPool::leave_to_parent() {
   if (owner_ == ::getpid()) {
     return;
@@ -212,8 +209,7 @@ void WorkerPool::serve(pid_t parent, int socket) {
   const Send send = [&](std::string_view part) { say(Kind::kPart, part); };
   std::string request;
   Header header;
-  while (::getppid() == parent &&
-         read_all(kSocket, reinterpret_cast<char*>(&header), sizeof(header))) {
+  while (::getppid() == parent && read_all(kSocket, reinterpret_cast<char*>(&header), sizeof(header))) {
     try {
       request.resize(header.bytes);
       if (!read_all(kSocket, request.data(), request.size())) {
@@ -326,8 +322,7 @@ std::string answer_of(Event event) {
   }
 }
 
-std::optional<Event> request_of_one(WorkerPool& pool, std::string_view request,
-                                    const Waiting& waiting) {
+std::optional<Event> request_of_one(WorkerPool& pool, std::string_view request, const Waiting& waiting) {
   base::ensure(pool.size() == 1, "a request to a pool of one");
   pool.wait(std::chrono::milliseconds(0));  // one that was lost since is replaced
   pool.submit(0, request);
@@ -342,8 +337,7 @@ std::optional<Event> request_of_one(WorkerPool& pool, std::string_view request,
           pool.stop(0);
           return std::nullopt;
         }
-        timeout = std::min(
-            timeout, std::chrono::milliseconds(static_cast<int>(std::min(left * 1000 + 1, 1e3))));
+        timeout = std::min(timeout, std::chrono::milliseconds(static_cast<int>(std::min(left * 1000 + 1, 1e3))));
       }
       for (Event& event : pool.wait(timeout)) {
         if (event.kind != Kind::kPart) {
@@ -410,8 +404,7 @@ std::function<void(std::string_view part)> received_progress(const ProgressCallb
   }
   return [&progress](std::string_view part) {
     const auto step = nlohmann::json::from_cbor(part);
-    progress(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(),
-             step.at(2).get<std::string>());
+    progress(step.at(0).get<std::size_t>(), step.at(1).get<std::size_t>(), step.at(2).get<std::string>());
   };
 }
 

@@ -17,8 +17,7 @@
 namespace sptc::run {
 
 /// Why a worker is lost whose answer cannot be read.
-inline constexpr const char* kNoAnswerOfAWorker =
-    "the worker process answered what no worker answers";
+inline constexpr const char* kNoAnswerOfAWorker = "the worker process answered what no worker answers";
 
 /// Child processes that answer requests, bytes for bytes, one after the other. All processes of the
 /// simulator are these: what crashes, hangs or is killed costs one request and not the program.
@@ -30,7 +29,7 @@ inline constexpr const char* kNoAnswerOfAWorker =
 class WorkerPool {
  public:
   using Send = std::function<void(std::string_view part)>;
-  /// In the worker: the answer to `request`. What it gives to `send` arrives before, as parts.
+  /// The answer to `request`, made in the worker. What it gives to `send` arrives before, as parts.
   using Handler = std::function<std::string(std::string_view request, const Send& send)>;
 
   /// What a worker says.
@@ -97,8 +96,7 @@ struct Waiting {
 
 /// The last event of a request to the only worker of `pool`; nothing where the time was up. What
 /// `waiting` throws ends the worker and leaves.
-std::optional<WorkerPool::Event> request_of_one(WorkerPool& pool, std::string_view request,
-                                                const Waiting& waiting);
+std::optional<WorkerPool::Event> request_of_one(WorkerPool& pool, std::string_view request, const Waiting& waiting);
 
 /// work(i) for every i below `count`, each by the next idle one of at most `workers` processes.
 /// `done` hears how each ended, in any order. What `done` throws ends them all.
@@ -108,10 +106,9 @@ void for_each_in_workers(std::size_t workers, std::size_t count,
 
 /// Called before each operation and once at the end: operations done, of how many, and the next
 /// one's name.
-using ProgressCallback =
-    std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
+using ProgressCallback = std::function<void(std::size_t done, std::size_t total, const std::string& next)>;
 
-/// In a worker (WorkerPool): sends each step to the process that waits for the answer.
+/// Sends each step to the process that waits for the answer; called in a worker (WorkerPool).
 ProgressCallback sent_progress(std::function<void(std::string_view part)> send);
 
 /// What takes such steps there and calls `progress`, which must outlive it: a Waiting::part. Empty

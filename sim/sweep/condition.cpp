@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/condition.h"
-
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 #include "sim/sweep/database.h"
+#include "sim/sweep/plan.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <sqlite3.h>
-#include <vector>
 
 namespace sptc::sweep {
 namespace {
@@ -21,9 +16,8 @@ namespace {
 constexpr std::size_t kMaxLength = 4096;
 
 /// Functions that a condition may call; others could use up memory or depend on more than a point.
-constexpr std::array<std::string_view, 12> kFunctions{"abs", "ceil",  "floor",  "glob",
-                                                      "iif", "instr", "length", "like",
-                                                      "max", "min",   "round",  "substr"};
+constexpr std::array<std::string_view, 12> kFunctions{"abs",    "ceil", "floor", "glob", "iif",   "instr",
+                                                      "length", "like", "max",   "min",  "round", "substr"};
 
 constexpr std::string_view kQuotes = "'\"`[";
 constexpr std::string_view kEndsOfQuotes = "'\"`]";
@@ -32,20 +26,17 @@ constexpr std::string_view kEndsOfQuotes = "'\"`]";
 constexpr int kSelects = 2;
 
 /// Only what computes something from a point. `selects`: an int, the SELECTs so far.
-int authorize(void* selects, int action, const char* /*first*/, const char* second,
-              const char* /*database*/, const char* /*trigger*/) {
+int authorize(void* selects, int action, const char* /*first*/, const char* second, const char* /*database*/,
+              const char* /*trigger*/) {
   const bool allowed = action == SQLITE_READ ||
                        (action == SQLITE_SELECT && ++*static_cast<int*>(selects) <= kSelects) ||
-                       (action == SQLITE_FUNCTION && std::find(kFunctions.begin(), kFunctions.end(),
-                                                               second) != kFunctions.end());
+                       (action == SQLITE_FUNCTION && std::ranges::count(kFunctions, second) > 0);
   return allowed ? SQLITE_OK : SQLITE_DENY;
 }
 
 /// `text` with its axes in the quotes of SQL: some are called as its keywords are.
 std::string with_quoted_axes(std::string_view text, std::span<const std::string> axes) {
-  const auto is_letter = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-  };
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; };
   std::string result;
   for (std::size_t at = 0, end = 0; at < text.size(); at = end) {
     const char first = text[at];
@@ -58,22 +49,20 @@ std::string with_quoted_axes(std::string_view text, std::span<const std::string>
       }
     }
     const std::string word(text.substr(at, end - at));
-    result += std::find(axes.begin(), axes.end(), word) != axes.end() ? sql_name(word) : word;
+    result += std::ranges::count(axes, word) > 0 ? sql_name(word) : word;
   }
   return result;
 }
 
 /// What SQLite says of a statement that begins and ends with words that are not the user's.
-std::string problem_of(const std::string& message, std::string_view text,
-                       std::span<const std::string> axes) {
+std::string problem_of(const std::string& message, std::string_view text, std::span<const std::string> axes) {
   constexpr std::string_view kColumn = "no such column: ";
   if (message.starts_with(kColumn)) {
     const std::vector<std::string_view> allowed(axes.begin(), axes.end());
     return "unknown axis " + base::unknown_name(message.substr(kColumn.size()), allowed);
   }
   if (message.starts_with("not authorized")) {
-    return fmt::format("it holds no SELECT, reads only the axes and calls only {}",
-                       fmt::join(kFunctions, ", "));
+    return fmt::format("it holds no SELECT, reads only the axes and calls only {}", fmt::join(kFunctions, ", "));
   }
   if (message.starts_with("unrecognized token: \"'")) {
     return "a word does not end with '";
@@ -96,8 +85,7 @@ class Condition::Statement {
   Statement(std::string_view text, std::span<const std::string> axes,
             const std::function<void(const std::string&)>& fail) {
     sqlite3* database = nullptr;
-    const int opened = sqlite3_open_v2(":memory:", &database,
-                                       SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+    const int opened = sqlite3_open_v2(":memory:", &database, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
     database_.reset(database);
     base::ensure(opened == SQLITE_OK, "SQLite cannot make a database in memory");
     int selects = 0;
@@ -110,13 +98,11 @@ class Condition::Statement {
       values.push_back(fmt::format("?{}", i + 1));
     }
     // The line ends before the ')', so that a comment does not hide it.
-    const std::string sql =
-        fmt::format("WITH point({}) AS (SELECT {}) SELECT ({}\n) FROM point",
-                    fmt::join(names, ", "), fmt::join(values, ", "), with_quoted_axes(text, axes));
+    const std::string sql = fmt::format("WITH point({}) AS (SELECT {}) SELECT ({}\n) FROM point",
+                                        fmt::join(names, ", "), fmt::join(values, ", "), with_quoted_axes(text, axes));
     sqlite3_stmt* statement = nullptr;
     const char* rest = nullptr;
-    if (sqlite3_prepare_v3(database, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement,
-                           &rest) != SQLITE_OK) {
+    if (sqlite3_prepare_v3(database, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, &rest) != SQLITE_OK) {
       fail(problem_of(sqlite3_errmsg(database), text, axes));
     }
     statement_.reset(statement);
@@ -138,15 +124,13 @@ class Condition::Statement {
   std::unique_ptr<sqlite3_stmt, Close> statement_;
 };
 
-Condition::Condition(std::string_view text, std::span<const std::string> axes,
-                     const io::JsonPlace& place)
+Condition::Condition(std::string_view text, std::span<const std::string> axes, const io::JsonPlace& place)
     : text_(text), place_(place), axes_(axes.size()) {
   if (text.size() > kMaxLength || text.find('\0') != std::string_view::npos) {
-    place.fail(fmt::format("a condition has at most {} characters, none of them NUL", kMaxLength));
+    place.fail("a condition has at most {} characters, none of them NUL", kMaxLength);
   }
-  statement_ = std::make_shared<Statement>(text, axes, [&](const std::string& problem) {
-    place.fail(fmt::format("in '{}': {}", io::printable(text), problem));
-  });
+  statement_ = std::make_shared<Statement>(
+      text, axes, [&](const std::string& problem) { place.fail("in '{}': {}", io::printable(text), problem); });
 }
 
 bool Condition::holds(const Lookup& axis) const {
@@ -156,11 +140,9 @@ bool Condition::holds(const Lookup& axis) const {
     const int parameter = static_cast<int>(i) + 1;
     if (value.is_string()) {
       const auto& word = value.get_ref<const std::string&>();
-      sqlite3_bind_text64(statement, parameter, word.data(), word.size(), SQLITE_STATIC,
-                          SQLITE_UTF8);
+      sqlite3_bind_text64(statement, parameter, word.data(), word.size(), SQLITE_STATIC, SQLITE_UTF8);
     } else {
-      sqlite3_bind_double(statement, parameter,
-                          value.is_boolean() ? double(value.get<bool>()) : value.get<double>());
+      sqlite3_bind_double(statement, parameter, value.is_boolean() ? double(value.get<bool>()) : value.get<double>());
     }
   }
   const int code = sqlite3_step(statement);
@@ -168,9 +150,9 @@ bool Condition::holds(const Lookup& axis) const {
   const bool result = sqlite3_column_double(statement, 0) != 0;
   sqlite3_reset(statement);
   if (type != SQLITE_INTEGER && type != SQLITE_FLOAT) {
-    place_.fail(fmt::format("in '{}': {}", io::printable(text_),
-                            type == SQLITE_TEXT ? "a word stands where a number belongs"
-                                                : "gives no number at a point (a division by 0?)"));
+    place_.fail(
+        "in '{}': {}", io::printable(text_),
+        type == SQLITE_TEXT ? "a word stands where a number belongs" : "gives no number at a point (a division by 0?)");
   }
   return result;
 }

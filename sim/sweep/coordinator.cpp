@@ -1,33 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/coordinator.h"
 
-#include "models/base/error.h"
+#include "sim/io/text_file.h"
 #include "sim/run/worker_pool.h"
 #include "sim/sweep/sweep_status.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <fstream>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <utility>
-#include <vector>
 
 namespace sptc::sweep {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
 
-// Points in closed form take microseconds: they travel in batches, and the next
-// batch waits at the worker.
+// Closed-form points take microseconds: they travel in batches, and the next waits at the worker.
 constexpr std::size_t kBatch = 128;
 constexpr std::chrono::milliseconds kReportInterval{200};
 // A worker sends what it has at this size or age.
@@ -50,8 +39,7 @@ void limit_memory(std::uint64_t megabytes) {
   ::setrlimit(RLIMIT_AS, &limit);
 }
 
-/// In a worker: simulates the positions of a request and sends their outcomes, several at a time
-/// where they take no time.
+/// Simulates, in a worker, the positions of a request, and sends several outcomes at a time.
 run::WorkerPool::Handler handler_of(const SweepWork& work) {
   return [&work](std::string_view request, const run::WorkerPool::Send& send) {
     if (work.limits.memory_mb) {
@@ -76,11 +64,7 @@ run::WorkerPool::Handler handler_of(const SweepWork& work) {
 class Coordinator {
  public:
   Coordinator(const SweepWork& work, std::span<const std::uint64_t> positions, SweepStore& store)
-      : work_(work),
-        store_(store),
-        pool_(work.jobs, handler_of(work)),
-        in_flight_(work.jobs),
-        begun_(work.jobs) {
+      : work_(work), store_(store), pool_(work.jobs, handler_of(work)), in_flight_(work.jobs), begun_(work.jobs) {
     progress_.total = positions.size();
     for (const std::uint64_t position : positions) {
       if (store.has(position)) {
@@ -93,10 +77,8 @@ class Coordinator {
       pending_.push_back({position, seconds, alone});
     }
     // The longest first; what takes microseconds in order of the positions.
-    std::stable_sort(pending_.begin(), pending_.end(), [](const auto& a, const auto& b) {
-      return a.alone != b.alone ? a.alone
-             : a.alone          ? a.seconds > b.seconds
-                                : a.position < b.position;
+    std::ranges::stable_sort(pending_, [](const auto& a, const auto& b) {
+      return a.alone != b.alone ? a.alone : a.alone ? a.seconds > b.seconds : a.position < b.position;
     });
     for (const PendingPoint& point : pending_) {
       estimate_left_ += point.seconds;
@@ -132,8 +114,7 @@ class Coordinator {
       }
       while (const PendingPoint* next = peek()) {
         const bool fits =
-            next->alone ? flight.empty()
-                        : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
+            next->alone ? flight.empty() : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
         if (!fits) {
           break;
         }
@@ -148,7 +129,7 @@ class Coordinator {
     }
   }
 
-  /// Of the time that the point of `worker` may take.
+  /// What is left of the time that the point of `worker` may take.
   std::chrono::duration<double> time_left(std::size_t worker) const {
     const std::chrono::duration<double> allowed(*work_.limits.timeout_s);
     return allowed - (SteadyClock::now() - begun_[worker]);
@@ -278,17 +259,15 @@ class Coordinator {
     try {
       store_.add(batch);
     } catch (const base::InputError& error) {
-      throw base::InputError(
-          fmt::format("{}; {} points are stored, and the rest follows when the command is repeated",
-                      error.what(), store_.size()));
+      io::refuse("{}; {} points are stored, and the rest follows when the command is repeated", error.what(),
+                 store_.size());
     }
   }
 
   void measure() {
     const std::chrono::duration<double> spent = SteadyClock::now() - start_;
     progress_.seconds = spent.count();
-    progress_.seconds_left =
-        estimate_done_ > 0 ? spent.count() * std::max(0.0, estimate_left_) / estimate_done_ : 0;
+    progress_.seconds_left = estimate_done_ > 0 ? spent.count() * std::max(0.0, estimate_left_) / estimate_done_ : 0;
   }
 
   const SweepWork& work_;
@@ -329,8 +308,7 @@ std::vector<std::uint64_t> positions_of(const SweepPlan& plan, const SweepShard&
   return positions;
 }
 
-SweepProgress run_points(const SweepWork& work, std::span<const std::uint64_t> positions,
-                         SweepStore& store) {
+SweepProgress run_points(const SweepWork& work, std::span<const std::uint64_t> positions, SweepStore& store) {
   return Coordinator(work, positions, store).run();
 }
 
@@ -347,9 +325,8 @@ SweepProgress run_sweep(const SweepWork& work, const SweepShard& shard, SweepSto
   try {
     progress.in_order = progress.interrupted || store.finish();
   } catch (const base::InputError& error) {
-    throw base::InputError(fmt::format(
-        "{}; all {} points are stored, and the same command once more puts them in order",
-        error.what(), store.size()));
+    io::refuse("{}; all {} points are stored, and the same command once more puts them in order", error.what(),
+               store.size());
   }
   return progress;
 }

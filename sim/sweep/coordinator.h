@@ -6,12 +6,6 @@
 #include "sim/sweep/sweep_store.h"
 
 #include <atomic>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <optional>
-#include <span>
-#include <vector>
 
 namespace sptc::sweep {
 
@@ -43,7 +37,6 @@ struct PointLimits {
   bool any() const { return timeout_s || memory_mb; }
 };
 
-/// What is simulated, by how many worker processes, and who hears of it.
 struct SweepWork {
   const SweepPlan& plan;
   PointRunner& runner;
@@ -54,11 +47,9 @@ struct SweepWork {
 };
 
 /// Hands the points at `positions` that the store lacks to the workers, longest first, and stores
-/// what they report: every point that SystemC simulated in a transaction of its own, of the others
-/// several at a time. Throws InputError where the store cannot be written or a worker that was lost
-/// cannot be replaced.
-SweepProgress run_points(const SweepWork& work, std::span<const std::uint64_t> positions,
-                         SweepStore& store);
+/// them: each that SystemC simulated in a transaction of its own. Throws InputError where the store
+/// cannot be written or a lost worker cannot be replaced.
+SweepProgress run_points(const SweepWork& work, std::span<const std::uint64_t> positions, SweepStore& store);
 
 /// Runs the points of a shard. A RunMarker tells others of it, and when all points are there the
 /// results are put in order; where that fails the InputError says that they are stored.

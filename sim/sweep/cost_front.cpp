@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/cost_front.h"
-
-#include "sim/sweep/cost_sets.h"
-
-#include <fmt/format.h>
+#include "sim/sweep/sweep_table.h"
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
 
 constexpr std::string_view kEnergyTotal = "_energy_uj_total";
 
-/// An objective, less being better, and the parts that it consists of where constants leave it
-/// open.
+/// Less is better. Its parts are what it consists of where constants leave it open.
 struct Objective {
   const SweepColumn* column;
   bool is_area = false;
-  std::vector<const SweepColumn*> parts;  ///< null: no row has it
+  Columns parts;  ///< null: no row has it
 };
 
 Objective objective_of(const SweepTable& table, const SweepColumn& column) {
@@ -46,13 +34,12 @@ Objective objective_of(const SweepTable& table, const SweepColumn& column) {
 /// Compares rows by their objectives, at all values of the constants.
 class CostComparison {
  public:
-  CostComparison(const SweepTable& table, const CostSets& sets,
-                 const std::vector<const SweepColumn*>& objectives)
+  CostComparison(const SweepTable& table, const CostSets& sets, const Columns& objectives)
       : sets_(sets), columns_(objectives), amounts_(sets.factors.size()) {
     for (const SweepColumn* column : objectives) {
       objectives_.push_back(objective_of(table, *column));
     }
-    std::vector<const SweepColumn*> axes;
+    Columns axes;
     for (const std::string& axis : sets.axes) {
       axes.push_back(table.find(axis));
     }
@@ -68,15 +55,13 @@ class CostComparison {
 
   /// Whether `a` is no worse than `b` at every value and better at the stated ones.
   bool beats_always(std::size_t a, std::size_t b) {
-    return beats(columns_, a, b) &&
-           std::all_of(objectives_.begin(), objectives_.end(), [&](const Objective& objective) {
+    return beats(columns_, a, b) && std::ranges::all_of(objectives_, [&](const Objective& objective) {
              return excess(objective, b, a).low >= 0;
            });
   }
 
-  /// Whether they cost the same at all values.
   bool are_equal(std::size_t a, std::size_t b) {
-    return std::all_of(objectives_.begin(), objectives_.end(), [&](const Objective& objective) {
+    return std::ranges::all_of(objectives_, [&](const Objective& objective) {
       const energy::Bounds bounds = excess(objective, a, b);
       return bounds.low == 0 && bounds.high == 0;
     });
@@ -101,13 +86,13 @@ class CostComparison {
     return objective.column->more_is_better() ? -more : more;
   }
 
-  /// By how much `a` costs more than `b`.
+  /// How much `a` costs more than `b`.
   energy::Bounds excess(const Objective& objective, std::size_t a, std::size_t b) {
     if (objective.parts.empty() || set_of_[a] == nullptr || set_of_[b] == nullptr) {
       const double stated = stated_excess(objective, a, b);
       return {stated, stated};
     }
-    std::fill(amounts_.begin(), amounts_.end(), 0);
+    std::ranges::fill(amounts_, 0);
     // Part by part, so that equal rows differ by nothing: sums of several parts are rounded.
     for (std::size_t part = 0; part < objective.parts.size(); ++part) {
       for (const auto& [row, sign] : {std::pair(a, 1.0), std::pair(b, -1.0)}) {
@@ -127,15 +112,14 @@ class CostComparison {
   }
 
   const CostSets& sets_;
-  const std::vector<const SweepColumn*>& columns_;  ///< of the objectives
+  const Columns& columns_;  ///< of the objectives
   std::vector<Objective> objectives_;
   std::vector<const CostSets::Set*> set_of_;  ///< of each row; null: none
   std::vector<double> amounts_;
 };
 
-/// Of the rows of one workload.
-void add_front(const std::vector<std::size_t>& rows, const std::set<std::size_t>& stated,
-               CostComparison& costs, std::vector<FrontRow>& front) {
+void add_front(const std::vector<std::size_t>& rows, const std::set<std::size_t>& stated, CostComparison& costs,
+               std::vector<FrontRow>& front) {
   const std::vector<FrontPlace> places = unbeaten(
       rows, [&](auto a, auto b) { return costs.are_equal(a, b); },
       [&](auto a, auto b) { return costs.beats_always(a, b); });
@@ -145,7 +129,7 @@ void add_front(const std::vector<std::size_t>& rows, const std::set<std::size_t>
       const auto may_beat = [&, at = row](const FrontPlace& other) {
         return other.row == other.first && other.row != at && costs.may_beat(other.row, at);
       };
-      certain = stated.contains(row) && std::none_of(places.begin(), places.end(), may_beat);
+      certain = stated.contains(row) && std::ranges::none_of(places, may_beat);
     }
     front.push_back({row, stated.contains(row), certain});
   }
@@ -153,8 +137,7 @@ void add_front(const std::vector<std::size_t>& rows, const std::set<std::size_t>
 
 }  // namespace
 
-std::vector<FrontRow> front_within_ranges(const SweepTable& table,
-                                          const std::vector<const SweepColumn*>& objectives) {
+std::vector<FrontRow> front_within_ranges(const SweepTable& table, const Columns& objectives) {
   const std::vector<std::size_t> at_stated = pareto_front(table, objectives);
   const std::set<std::size_t> stated(at_stated.begin(), at_stated.end());
   std::vector<FrontRow> front;
@@ -171,8 +154,7 @@ std::vector<FrontRow> front_within_ranges(const SweepTable& table,
   return front;
 }
 
-std::vector<FrontGroup> equal_rows(const SweepTable& table,
-                                   const std::vector<const SweepColumn*>& objectives,
+std::vector<FrontGroup> equal_rows(const SweepTable& table, const Columns& objectives,
                                    const std::vector<FrontRow>& front) {
   const SweepColumn* const workload = table.find("workload");
   std::map<std::vector<double>, std::size_t> places;

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/cost_sets.h"
 
-#include "models/base/error.h"
+#include "sim/check/times/evidence_distance.h"
+#include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
-#include "sim/config/documented_architecture.h"
+#include "sim/report/verdict.h"
 #include "sim/run/asked_work.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
+#include "sim/run/run_result.h"
+#include "sim/run/simulation_options.h"
+
+#include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
-#include <optional>
-#include <set>
 
 namespace sptc::sweep {
 namespace {
@@ -22,21 +24,19 @@ using numerics::DataType;
 /// The options that say, beside workload and architecture, which constants a point has.
 constexpr std::array<const char*, 3> kOptions{"energy", "dtype", "board-idle"};
 
-/// What says which constants a point has: the values of "workload", "arch" and kOptions. An empty
-/// value: nothing says it.
+/// Values of "workload", "arch" and kOptions say which constants a point has. Empty: nothing says
+/// it.
 using Choice = std::map<std::string, std::string>;
 
 /// The key of a Choice that `axis` varies; empty: none.
 std::string key_of(const SweepAxis& axis) {
-  const bool option = axis.kind == SweepAxis::Kind::kOption &&
-                      std::find(kOptions.begin(), kOptions.end(), axis.target) != kOptions.end();
+  const bool option = axis.kind == SweepAxis::Kind::kOption && std::ranges::count(kOptions, axis.target) > 0;
   return axis.kind == SweepAxis::Kind::kWorkload ? "workload"
          : axis.kind == SweepAxis::Kind::kArch   ? "arch"
          : option                                ? axis.target
                                                  : "";
 }
 
-/// The values that `option` has in the sweep.
 std::vector<std::string> values_of(const SweepSpec& spec, const std::string& option) {
   std::vector<std::string> values;
   if (const SweepAxis* const axis = spec.option_axis(option)) {
@@ -50,8 +50,7 @@ std::vector<std::string> values_of(const SweepSpec& spec, const std::string& opt
 }
 
 /// Types of operands by workload, with `dtype` as --dtype has it; empty: as given.
-std::map<std::string, std::set<DataType>> types_of_workloads(const SweepSpec& spec,
-                                                             const std::string& dtype) {
+std::map<std::string, std::set<DataType>> types_of_workloads(const SweepSpec& spec, const std::string& dtype) {
   run::SimulationOptions options;
   if (!dtype.empty()) {
     run::set_option(options, "dtype", dtype);
@@ -67,10 +66,8 @@ std::map<std::string, std::set<DataType>> types_of_workloads(const SweepSpec& sp
 
 /// The options of points with `energy` and `idle`, as --energy and --board-idle have them. Nothing
 /// where they have no energies, or are refused: then each of the points will fail and say why.
-std::optional<run::SimulationOptions> options_with(const std::string& energy,
-                                                   const std::string& idle,
-                                                   const config::Architecture& architecture,
-                                                   run::EnergyFiles& files) {
+std::optional<run::SimulationOptions> options_with(const std::string& energy, const std::string& idle,
+                                                   const config::Architecture& architecture, run::EnergyFiles& files) {
   try {
     run::SimulationOptions asked;
     for (const auto& [option, value] : {std::pair("energy", &energy), {"board-idle", &idle}}) {
@@ -86,8 +83,7 @@ std::optional<run::SimulationOptions> options_with(const std::string& energy,
 }
 
 /// The set of points whose operands have `types`; nothing where one of them has no energies.
-std::optional<CostSets::Set> set_of(const config::LoadedEnergy& loaded,
-                                    const run::SimulationOptions& options,
+std::optional<CostSets::Set> set_of(const config::LoadedEnergy& loaded, const run::SimulationOptions& options,
                                     const std::set<DataType>& types, config::CostFactorList& list) {
   std::vector<energy::PartFactors> of_types;
   for (const DataType type : types) {
@@ -107,14 +103,12 @@ std::optional<CostSets::Set> set_of(const config::LoadedEnergy& loaded,
   return set;
 }
 
-/// Of a file that comes from anywhere.
 void require(bool holds) {
   if (!holds) {
     throw base::InputError("damaged");
   }
 }
 
-/// One number of a factor for each part.
 template <std::size_t kSize>
 std::array<int, kSize> parse_factors(const json& numbers, std::size_t factors) {
   const auto list = numbers.get<std::vector<std::size_t>>();
@@ -130,16 +124,14 @@ std::array<int, kSize> parse_factors(const json& numbers, std::size_t factors) {
 CostSets parse(const json& document) {
   CostSets sets;
   for (const json& factor : document.at("factors")) {
-    const energy::CostFactor read{factor.at(0).get<double>(), factor.at(1).get<double>(),
-                                  factor.at(2).get<int>()};
+    const energy::CostFactor read{factor.at(0).get<double>(), factor.at(1).get<double>(), factor.at(2).get<int>()};
     require(read.low >= 0 && read.low <= 1 && read.high >= 1 && read.under >= -1 &&
             read.under < static_cast<int>(sets.factors.size()));
     sets.factors.push_back(read);
   }
   for (const json& set : document.at("sets")) {
-    sets.sets.push_back(
-        {parse_factors<energy::kEnergyParts>(set.at("energy"), sets.factors.size()),
-         parse_factors<energy::kAreaConstants.size()>(set.at("area"), sets.factors.size())});
+    sets.sets.push_back({parse_factors<energy::kEnergyParts>(set.at("energy"), sets.factors.size()),
+                         parse_factors<energy::kAreaConstants.size()>(set.at("area"), sets.factors.size())});
   }
   sets.axes = document.at("axes").get<std::vector<std::string>>();
   for (const json& point : document.at("points")) {
@@ -152,6 +144,31 @@ CostSets parse(const json& document) {
     sets.set_of[values] = set;
   }
   return sets;
+}
+
+/// Types of the operations that may be pruned, or of all where none may.
+std::set<DataType> types_of(const SweepSpec& spec) {
+  std::set<DataType> all, prunable;
+  for (const std::string& word : values_of(spec, "dtype")) {
+    run::SimulationOptions options;
+    try {
+      if (!word.empty()) {
+        run::set_option(options, "dtype", word);
+      }
+    } catch (const base::InputError&) {
+      continue;  // its points fail and say so
+    }
+    for (const SweepWorkload& one : spec.workloads) {
+      for (const workload::Operation& op : one.workload.operations) {
+        const DataType type = run::asked_type(options, op);
+        all.insert(type);
+        if (op.prunable) {
+          prunable.insert(type);
+        }
+      }
+    }
+  }
+  return prunable.empty() ? all : prunable;
 }
 
 }  // namespace
@@ -172,7 +189,7 @@ CostSets cost_sets(const SweepSpec& spec) {
     for (const std::string& key : keys) {
       values.push_back(choice.at(key));
     }
-    const auto found = std::find(result.sets.begin(), result.sets.end(), set);
+    const auto found = std::ranges::find(result.sets, set);
     result.set_of[values] = static_cast<std::size_t>(found - result.sets.begin());
     if (found == result.sets.end()) {
       result.sets.push_back(set);
@@ -184,8 +201,7 @@ CostSets cost_sets(const SweepSpec& spec) {
     if (!options) {
       return;
     }
-    const config::LoadedEnergy& loaded =
-        files.load(run::energy_source(energy, architecture, files).name);
+    const config::LoadedEnergy& loaded = files.load(run::energy_source(energy, architecture, files).name);
     for (const std::string& dtype : values_of(spec, "dtype")) {
       for (const auto& [workload, types] : types_of_workloads(spec, dtype)) {
         if (const auto set = set_of(loaded, *options, types, list)) {
@@ -199,8 +215,7 @@ CostSets cost_sets(const SweepSpec& spec) {
   for (const config::DocumentedArchitecture& given : spec.architectures) {
     for (const std::string& energy : values_of(spec, "energy")) {
       for (const std::string& idle : values_of(spec, "board-idle")) {
-        add_all(given.value,
-                {{"arch", given.value.gpu.name}, {"energy", energy}, {"board-idle", idle}});
+        add_all(given.value, {{"arch", given.value.gpu.name}, {"energy", energy}, {"board-idle", idle}});
       }
     }
   }
@@ -209,10 +224,7 @@ CostSets cost_sets(const SweepSpec& spec) {
 }
 
 json to_json(const CostSets& sets) {
-  json document{{"factors", json::array()},
-                {"sets", json::array()},
-                {"axes", sets.axes},
-                {"points", json::array()}};
+  json document{{"factors", json::array()}, {"sets", json::array()}, {"axes", sets.axes}, {"points", json::array()}};
   for (const energy::CostFactor& factor : sets.factors) {
     document["factors"].push_back({factor.low, factor.high, factor.under});
   }
@@ -238,6 +250,31 @@ CostSets parse_cost_sets(const json& document, const std::string& file) {
   } catch (const base::InputError&) {
     throw base::InputError(refusal);
   }
+}
+
+std::vector<std::string> evidence_lines(const SweepSpec& spec) {
+  std::vector<std::string> lines;
+  const std::set<DataType> types = types_of(spec);
+  if (types.empty()) {
+    return lines;
+  }
+  for (const config::DocumentedArchitecture& given : spec.architectures) {
+    lines.push_back(fmt::format("{}: {}", given.value.gpu.name,
+                                report::evidence_sentence(check::times::evidence_distance(types, given.value))));
+  }
+  std::vector<std::string> varied;
+  for (const SweepAxis& axis : spec.axes) {
+    if (axis.kind == SweepAxis::Kind::kParameter) {
+      varied.push_back(axis.name);
+    }
+  }
+  if (!varied.empty()) {
+    run::EvidenceDistance own;
+    own.own_design = true;
+    lines.push_back(
+        fmt::format("a point with another {}: {}", fmt::join(varied, " or "), report::evidence_sentence(own)));
+  }
+  return lines;
 }
 
 }  // namespace sptc::sweep

@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/database.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <cctype>
-#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <fstream>
@@ -18,7 +14,6 @@
 #include <sys/stat.h>
 #include <system_error>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
@@ -36,12 +31,12 @@ constexpr int kMaxCellBytes = 64 << 20;
       {SQLITE_IOERR, "cannot be read or written (disk full, or a file size limit?)"}};
   const int kind = code & 0xFF;
   if (kind == SQLITE_NOTADB || kind == SQLITE_CORRUPT) {
-    throw base::InputError(fmt::format("{}: no results of a sweep, or damaged: {}", file, message));
+    io::refuse("{}: no results of a sweep, or damaged: {}", file, message);
   }
   for (const auto& [of_kind, problem] : kProblems) {
     message = of_kind == kind ? problem : message;
   }
-  throw base::InputError(fmt::format("{}: {}", file, message));
+  io::refuse("{}: {}", file, message);
 }
 
 /// Refuses a `file` that is none, and what lies beside it that SQLite would play back, wait for or
@@ -52,21 +47,20 @@ void require_nothing_half_done(const std::filesystem::path& file, bool written) 
   std::error_code error;
   const auto status = std::filesystem::status(file, error);
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
-    throw base::InputError(io::printable(file.string()) + ": not a regular file");
+    io::refuse("{}: not a regular file", io::printable(file.string()));
   }
   for (const char* const end : {"-wal", "-shm"}) {
     size_beside(file, end);
   }
   if (size_beside(file, "-journal") >= (written ? 1 : kWithPage)) {
-    throw base::InputError(fmt::format(
+    io::refuse(
         "{}-journal: another program was ended as it wrote to {}, or writes to it now; no sweep "
         "leaves such a file",
-        io::printable(file.string()), io::printable(file.filename().string())));
+        io::printable(file.string()), io::printable(file.filename().string()));
   }
 }
 
-/// `file` as a URI by which SQLite opens it as if nobody could write to it: it looks at no other
-/// file, and locks nothing.
+/// A URI by which SQLite opens `file` as if nobody could write to it: it locks nothing.
 std::string immutable_uri(const std::filesystem::path& file) {
   std::string uri = "file://";
   for (const char c : std::filesystem::absolute(file).string()) {
@@ -102,8 +96,7 @@ bool copy_bytes(const std::filesystem::path& from, const std::filesystem::path& 
   }
   std::ofstream out(to, std::ios::binary | std::ios::trunc);
   if (!(out << in.rdbuf()) || !out.flush()) {
-    throw base::InputError(fmt::format("{}: no room for a copy in {}", io::printable(from.string()),
-                                       io::printable(to.parent_path().string())));
+    io::refuse("{}: no room for a copy in {}", io::printable(from.string()), io::printable(to.parent_path().string()));
   }
   return true;
 }
@@ -117,8 +110,7 @@ std::filesystem::path scratch_folder() {
 /// Whether rows of the database `file` may be in its log alone.
 bool has_log(const std::filesystem::path& file) {
   const std::string head = head_of(file);
-  return head.size() > kReadVersion && head[kReadVersion] == kLogged &&
-         size_beside(file, "-wal") >= kLogHead;
+  return head.size() > kReadVersion && head[kReadVersion] == kLogged && size_beside(file, "-wal") >= kLogHead;
 }
 
 }  // namespace
@@ -126,16 +118,14 @@ bool has_log(const std::filesystem::path& file) {
 /// A copy of a database and of its log, which is there as long as this object.
 class CopyWithLog {
  public:
-  /// Throws InputError where there is no room for it.
   explicit CopyWithLog(const std::filesystem::path& file)
       : folder_(scratch_folder(), [](const char* name) { return ::mkdir(name, 0700); }),
         database_(folder_.path() / "results"),
         log_(log_of(database_.path())),
         index_(database_.path().string() + "-shm") {
     if (folder_.made() < 0) {
-      throw base::InputError(fmt::format(
-          "{}: no room for a copy in {}: {}", io::printable(file.string()),
-          io::printable(folder_.path().parent_path().string()), std::strerror(folder_.error())));
+      io::refuse("{}: no room for a copy in {}: {}", io::printable(file.string()),
+                 io::printable(folder_.path().parent_path().string()), std::strerror(folder_.error()));
     }
     const std::string head = head_of(log_of(file));
     // A log that began anew holds no longer what went from it into the file meanwhile.
@@ -160,10 +150,10 @@ std::uintmax_t size_beside(const std::filesystem::path& file, std::string_view e
     return 0;
   }
   if (!S_ISREG(found.st_mode)) {
-    throw base::InputError(io::printable(beside) + ": not a regular file");
+    io::refuse("{}: not a regular file", io::printable(beside));
   }
   if (found.st_nlink > 1) {
-    throw base::InputError(io::printable(beside) + ": is a file that has another name, too");
+    io::refuse("{}: is a file that has another name, too", io::printable(beside));
   }
   return static_cast<std::uintmax_t>(found.st_size);
 }
@@ -171,10 +161,9 @@ std::uintmax_t size_beside(const std::filesystem::path& file, std::string_view e
 /// A file that is read.
 class Source {
  public:
-  explicit Source(const std::filesystem::path& file)
-      : shown_(io::printable(file.string())), file_(file) {
+  explicit Source(const std::filesystem::path& file) : shown_(io::printable(file.string())), file_(file) {
     if (file_.descriptor < 0) {
-      throw base::InputError(fmt::format("{}: cannot be opened", shown_));
+      io::refuse("{}: cannot be opened", shown_);
     }
     ::fstat(file_.descriptor, &seen_);
     constexpr int kTries = 20;
@@ -186,7 +175,7 @@ class Source {
       copy_.reset();
     }
     if (has_log(file)) {
-      throw base::InputError(shown_ + ": changes faster than it can be read; repeat the command");
+      io::refuse("{}: changes faster than it can be read; repeat the command", shown_);
     }
   }
 
@@ -199,8 +188,7 @@ class Source {
     if (!copy_ && ::fstat(file_.descriptor, &now) == 0 &&
         (now.st_size != seen_.st_size || now.st_mtim.tv_sec != seen_.st_mtim.tv_sec ||
          now.st_mtim.tv_nsec != seen_.st_mtim.tv_nsec)) {
-      throw base::InputError(
-          fmt::format("{}: was written to while it was read; repeat the command", shown_));
+      io::refuse("{}: was written to while it was read; repeat the command", shown_);
     }
   }
 
@@ -224,8 +212,7 @@ void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Statement::Statement(sqlite3_stmt* statement, std::string file,
-                     std::shared_ptr<const Source> source)
+Statement::Statement(sqlite3_stmt* statement, std::string file, std::shared_ptr<const Source> source)
     : source_(std::move(source)), statement_(statement), file_(std::move(file)) {}
 
 void Statement::bind(int parameter, std::int64_t value) {
@@ -235,8 +222,8 @@ void Statement::bind(int parameter, double value) {
   base::ensure(sqlite3_bind_double(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
 }
 void Statement::bind(int parameter, std::string_view value) {
-  base::ensure(sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(),
-                                   SQLITE_STATIC, SQLITE_UTF8) == SQLITE_OK,
+  base::ensure(sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC,
+                                   SQLITE_UTF8) == SQLITE_OK,
                "bind failed");
 }
 
@@ -269,10 +256,9 @@ void Statement::execute() {
 
 void Statement::insert(const Statement& row) {
   for (int column = 0; column < row.columns(); ++column) {
-    base::ensure(
-        sqlite3_bind_value(statement_.get(), column + 1,
-                           sqlite3_column_value(row.statement_.get(), column)) == SQLITE_OK,
-        "bind failed");
+    base::ensure(sqlite3_bind_value(statement_.get(), column + 1, sqlite3_column_value(row.statement_.get(), column)) ==
+                     SQLITE_OK,
+                 "bind failed");
   }
   execute();
 }
@@ -282,8 +268,7 @@ int Statement::columns() const {
 }
 
 Statement::Type Statement::type(int column) const {
-  static_assert(static_cast<int>(Type::kInteger) == SQLITE_INTEGER &&
-                static_cast<int>(Type::kNull) == SQLITE_NULL);
+  static_assert(static_cast<int>(Type::kInteger) == SQLITE_INTEGER && static_cast<int>(Type::kNull) == SQLITE_NULL);
   return static_cast<Type>(sqlite3_column_type(statement_.get(), column));
 }
 
@@ -299,8 +284,7 @@ std::string_view Statement::text(int column) const {
   return {reinterpret_cast<const char*>(bytes), static_cast<std::size_t>(size)};
 }
 
-Database::Database(const std::filesystem::path& file, Mode mode)
-    : file_(io::printable(file.string())) {
+Database::Database(const std::filesystem::path& file, Mode mode) : file_(io::printable(file.string())) {
   const bool written = mode != Mode::kRead;
   const std::filesystem::path behind = io::behind_link(file);
   require_nothing_half_done(behind, written);
@@ -324,8 +308,7 @@ Database::Database(const std::filesystem::path& file, Mode mode)
   }
   sqlite3_busy_timeout(opened, kBusyMilliseconds);
   sqlite3_limit(opened, SQLITE_LIMIT_LENGTH, kMaxCellBytes);
-  for (const int off : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
-                        SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
+  for (const int off : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
     sqlite3_db_config(opened, off, 0, nullptr);
   }
 }
@@ -360,7 +343,7 @@ void Database::begin_log() {
     value("PRAGMA journal_mode = OFF");
   }
   if (value("PRAGMA journal_mode = WAL") != "wal") {
-    throw base::InputError(file_ + ": cannot be written: SQLite makes no log beside it");
+    io::refuse("{}: cannot be written: SQLite makes no log beside it", file_);
   }
 }
 

@@ -17,14 +17,13 @@ class Source;
 /// A prepared SQL statement. Parameters and columns count from 1 and 0, as SQLite has it.
 class Statement {
  public:
-  /// With the numbers of SQLite.
+  /// Types with the numbers of SQLite.
   enum class Type { kInteger = 1, kReal, kText, kBlob, kNull };
 
   void bind(int parameter, std::int64_t value);
   void bind(int parameter, double value);
   /// The text must live until the statement was reset.
   void bind(int parameter, std::string_view value);
-  /// All parameters are NULL.
   void clear();
 
   /// The next row; false at the end.
@@ -65,7 +64,6 @@ class Database {
   enum class Mode { kRead, kWrite, kCreate };
   Database(const std::filesystem::path& file, Mode mode);
 
-  /// Its name for messages.
   const std::string& file() const { return file_; }
 
   Statement prepare(const std::string& sql);
@@ -73,8 +71,7 @@ class Database {
   /// The first column of the first row as text; empty where there is none.
   std::string value(const std::string& sql);
 
-  /// From here on what is written goes to a log first: a process that is killed leaves the file
-  /// whole.
+  /// What is written goes to a log first: a process that is killed leaves the file whole.
   void begin_log();
   /// What the log holds goes to the file, and the log goes. False where another program reads it.
   bool end_log();
@@ -88,12 +85,11 @@ class Database {
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-/// The size of a file that SQLite has beside `file`, whose name ends with `end` ("-wal"); 0 where
-/// it is not there. SQLite would wait for a pipe, and write through a link: throws InputError where
-/// the name stands for anything but a regular file that has no other name.
+/// Bytes of what SQLite has beside `file` ("-wal"); 0 where it is not there. Throws InputError
+/// where it is no regular file, or has another name: SQLite would wait for a pipe, and write
+/// through a link.
 std::uintmax_t size_beside(const std::filesystem::path& file, std::string_view end);
 
-/// `name` as an identifier of SQL.
 std::string sql_name(std::string_view name);
 
 /// `name` in lower case: the same for all names that SQLite takes for one column.

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/emit.h"
 
-#include "models/base/error.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -30,10 +27,7 @@ std::string full_path(const std::filesystem::path& path) {
 std::string job_name(std::string name) {
   std::replace_if(
       name.begin(), name.end(),
-      [](char c) {
-        return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_';
-      },
-      '-');
+      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_'; }, '-');
   return name.substr(0, 60);
 }
 
@@ -51,8 +45,7 @@ merge() {{
   "$program" sweep merge --out "$results" "${{parts[@]}}"
 }}
 )",
-                     full_path(options.program), full_path(options.spec),
-                     full_path(options.results), options.shards);
+                     full_path(options.program), full_path(options.spec), full_path(options.results), options.shards);
 }
 
 std::string setup_lines(const EmitOptions& options) {
@@ -64,11 +57,9 @@ std::string setup_lines(const EmitOptions& options) {
 }
 
 /// What sbatch takes for `--time` and `--mem` (its manual page, Slurm 23.11).
-void require_form(const char* option, const std::string& word, const char* form,
-                  const char* examples) {
+void require_form(const char* option, const std::string& word, const char* form, const char* examples) {
   if (!word.empty() && !io::RegularExpression(option, form).matches(word)) {
-    throw base::InputError(fmt::format("{} must be as Slurm has it, for example {}, not '{}'",
-                                       option, examples, io::printable(word)));
+    io::refuse("{} must be as Slurm has it, for example {}, not '{}'", option, examples, io::printable(word));
   }
 }
 
@@ -78,8 +69,7 @@ void require_word(const char* option, const std::string& word) {
 }
 
 std::string directives(const EmitOptions& options, const SlurmOptions& slurm) {
-  require_form("--time", slurm.time, "\\d+(:\\d+){0,2}|\\d+-\\d+(:\\d+){0,2}",
-               "90 (minutes), 1:30:00, 2-12");
+  require_form("--time", slurm.time, "\\d+(:\\d+){0,2}|\\d+-\\d+(:\\d+){0,2}", "90 (minutes), 1:30:00, 2-12");
   require_form("--mem", slurm.memory, "\\d+[KMGTkmgt]?", "16G, 0 (all of the node)");
   require_word("--partition", slurm.partition);
   require_word("--account", slurm.account);
@@ -91,8 +81,7 @@ std::string directives(const EmitOptions& options, const SlurmOptions& slurm) {
     }
   };
   add("--job-name=" + job_name(options.name));
-  add(fmt::format("--array=1-{}{}", options.shards,
-                  slurm.at_once > 0 ? fmt::format("%{}", slurm.at_once) : ""));
+  add(fmt::format("--array=1-{}{}", options.shards, slurm.at_once > 0 ? fmt::format("%{}", slurm.at_once) : ""));
   if (slurm.whole_node) {
     add("--nodes=1");
     add("--exclusive");

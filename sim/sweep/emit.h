@@ -8,7 +8,6 @@
 
 namespace sptc::sweep {
 
-/// What a job script needs to know.
 struct EmitOptions {
   std::filesystem::path program;
   std::filesystem::path spec;
@@ -25,17 +24,15 @@ struct SlurmOptions {
   std::string memory;  ///< of a shard: "16G"
   std::string partition;
   std::string account;
-  bool whole_node = false;    ///< a shard has a node for itself, and a process for each processor
-  std::uint64_t at_once = 0;  ///< shards that may run at once
+  bool whole_node = false;                   ///< a shard has a node for itself, and a process for each processor
+  std::uint64_t at_once = 0;                 ///< shards that may run at once
   std::vector<std::string> directives = {};  ///< further ones, without "#SBATCH "
 };
 
-/// A Slurm batch script: an array of the shards, of which the last to end merges. Throws InputError
-/// for words that Slurm does not take.
+/// An array of the shards; the last to end merges. Throws InputError for words Slurm does not take.
 std::string slurm_script(const EmitOptions& options, const SlurmOptions& slurm = {});
 
-/// A shell script that runs the shards with GNU parallel on this machine or, with its --sshlogin,
-/// on others, and merges.
+/// Runs the shards with GNU parallel here or, with its --sshlogin, on others, and merges.
 std::string gnu_parallel_script(const EmitOptions& options);
 
 }  // namespace sptc::sweep

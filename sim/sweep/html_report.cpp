@@ -1,34 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/report/html_page.h"
-#include "sim/sweep/cost_front.h"
 #include "sim/sweep/resimulation.h"
 #include "sim/sweep/sweep_report.h"
-#include "sim/sweep/sweep_spec.h"
+#include "sim/sweep/sweep_table.h"
 
 #include <boost/archive/iterators/base64_from_binary.hpp>
 #include <boost/archive/iterators/transform_width.hpp>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
-#include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace sptc::sweep {
 
-/// sim/sweep/report.html.
 std::string_view sweep_page();
 
 namespace {
 
 using nlohmann::json;
 
-/// Names of SweepColumn::Role.
 constexpr const char* kRoles[] = {"position", "status", "reason", "axis", "total"};
 
 /// Little-endian, as typed arrays of browsers have it.
@@ -46,12 +35,9 @@ std::string base64(const std::vector<T>& values) {
 /// Numbers of the places in a list of `count` in as few bytes as they need; -1 is the highest.
 json codes_json(const std::vector<std::int32_t>& codes, std::size_t count) {
   const auto as = [&]<typename T>(T) {
-    return json{{"bytes", sizeof(T)},
-                {"base64", base64(std::vector<T>(codes.begin(), codes.end()))}};
+    return json{{"bytes", sizeof(T)}, {"base64", base64(std::vector<T>(codes.begin(), codes.end()))}};
   };
-  return count < 0xFF     ? as(std::uint8_t{})
-         : count < 0xFFFF ? as(std::uint16_t{})
-                          : as(std::uint32_t{});
+  return count < 0xFF ? as(std::uint8_t{}) : count < 0xFFFF ? as(std::uint16_t{}) : as(std::uint32_t{});
 }
 
 /// The distinct numbers and which of them stands in each row; or all, where most are distinct.
@@ -61,8 +47,8 @@ void add_numbers(const std::vector<double>& numbers, json& result) {
   std::vector<double> distinct;
   std::vector<std::int32_t> codes;
   for (const double number : numbers) {
-    const auto [at, added] = found.try_emplace(std::bit_cast<std::uint64_t>(number),
-                                               static_cast<std::int32_t>(distinct.size()));
+    const auto [at, added] =
+        found.try_emplace(std::bit_cast<std::uint64_t>(number), static_cast<std::int32_t>(distinct.size()));
     if (added) {
       distinct.push_back(number);
       if (distinct.size() > most) {
@@ -94,8 +80,7 @@ SweepColumn column_of(const SweepColumn& column, const std::vector<std::size_t>&
   return result;
 }
 
-json column_json(const SweepTable& table, const SweepColumn& whole,
-                 const std::vector<std::size_t>& rows) {
+json column_json(const SweepTable& table, const SweepColumn& whole, const std::vector<std::size_t>& rows) {
   const SweepColumn column = column_of(whole, rows);
   json result{{"name", column.name},
               {"role", kRoles[static_cast<std::size_t>(column.role)]},
@@ -119,8 +104,6 @@ json sensitivity_json(const Sensitivity& one) {
           {"typical", one.typical_ratio}, {"largest", one.largest_ratio}, {"best", one.best_value}};
 }
 
-using Columns = std::vector<const SweepColumn*>;
-
 /// Positions, axes, what the plot shows first, and the ranges of that.
 Columns main_columns(const SweepTable& table) {
   using Role = SweepColumn::Role;
@@ -139,8 +122,7 @@ Columns main_columns(const SweepTable& table) {
 }
 
 /// About `most` rows of the table: `needed`, and the others evenly.
-std::vector<std::size_t> some_rows(const SweepTable& table, const std::set<std::size_t>& needed,
-                                   std::size_t most) {
+std::vector<std::size_t> some_rows(const SweepTable& table, const std::set<std::size_t>& needed, std::size_t most) {
   const std::size_t others = table.rows - needed.size();
   const std::size_t kept = most > needed.size() ? std::min(most - needed.size(), others) : 0;
   std::vector<std::size_t> rows;
@@ -174,8 +156,7 @@ class PageData {
     }
   }
 
-  /// Of all rows and columns, or of those that make a page of a size that browsers and mail take:
-  /// all rows on the front, some of the others, and the main columns.
+  /// All rows and columns, or those that make a page of a size that browsers and mail take.
   json fitting() const {
     constexpr std::size_t kMostBytes = 1'600'000;
     Columns columns;
@@ -185,14 +166,13 @@ class PageData {
     std::vector<std::size_t> rows = some_rows(table_, needed_, table_.rows);
     for (bool has_all_columns = true;; has_all_columns = false) {
       json data = of(rows, columns);
-      const std::size_t bytes = data.dump(-1, ' ', false, json::error_handler_t::replace).size();
+      const std::size_t bytes = io::json_text(data).size();
       if (bytes <= kMostBytes || (!has_all_columns && rows.size() <= needed_.size())) {
         return data;
       }
       if (!has_all_columns) {
         const double share = 0.9 * static_cast<double>(kMostBytes) / static_cast<double>(bytes);
-        rows = some_rows(table_, needed_,
-                         static_cast<std::size_t>(share * static_cast<double>(rows.size())));
+        rows = some_rows(table_, needed_, static_cast<std::size_t>(share * static_cast<double>(rows.size())));
       }
       columns = main_columns(table_);
     }
@@ -213,9 +193,7 @@ class PageData {
       data["columns"].push_back(column_json(table_, *column, rows));
     }
     for (const FrontRow& one : front_) {
-      data["front"].push_back({place.at(one.row), one.certain  ? "certain"
-                                                  : one.stated ? "stated"
-                                                               : "other"});
+      data["front"].push_back({place.at(one.row), one.certain ? "certain" : one.stated ? "stated" : "other"});
     }
     for (const SimulatedAgain& one : again_) {
       data["again"].push_back({place.at(one.row), one.differs});
@@ -257,7 +235,7 @@ std::string html_report(const SweepTable& table, const std::string& command) {
   for (const Sensitivity& one : sensitivities(table)) {
     data["sensitivities"].push_back(sensitivity_json(one));
   }
-  return report::html_page(sweep_page(), data.dump(-1, ' ', false, json::error_handler_t::replace));
+  return report::html_page(sweep_page(), io::json_text(data));
 }
 
 }  // namespace sptc::sweep

@@ -1,17 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/results_file.h"
 #include "sim/sweep/sweep_store.h"
 
-#include <fmt/format.h>
-
 #include <cstring>
-#include <optional>
-#include <set>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
@@ -23,8 +16,7 @@ struct Part {
   std::optional<ResultRows> points, operations;
   bool at_point = false, at_operation = false;
 
-  explicit Part(const std::filesystem::path& file)
-      : database(open_sweep(file)), entries(read_entries(database)) {}
+  explicit Part(const std::filesystem::path& file) : database(open_sweep(file)), entries(read_entries(database)) {}
 
   const std::string& file() const { return database.file(); }
   void next_operation() { at_operation = operations->step(); }
@@ -57,18 +49,15 @@ struct MergedTable {
 void require_same_sweep(std::vector<Part>& parts, bool mixed_builds) {
   Part& first = parts.front();
   for (Part& part : parts) {
-    const auto same = [&](const std::string& key) {
-      return part.entries.text(key) == first.entries.text(key);
-    };
+    const auto same = [&](const std::string& key) { return part.entries.text(key) == first.entries.text(key); };
     if (!same("digest") || !same("version") || !same("axes")) {
-      throw base::InputError(
-          fmt::format("{} and {} are not of one sweep", first.file(), part.file()));
+      io::refuse("{} and {} are not of one sweep", first.file(), part.file());
     }
     if (!same("build") && !mixed_builds) {
-      throw base::InputError(fmt::format(
+      io::refuse(
           "{} and {} come from different builds of the program, whose results may differ; "
           "--mixed-builds merges them all the same",
-          first.file(), part.file()));
+          first.file(), part.file());
     }
   }
 }
@@ -82,7 +71,7 @@ bool same_row(const Statement& a, const Statement& b) {
   return true;
 }
 
-/// Of two rows of one point the one that counts.
+/// The one of two rows of one point that counts.
 Part* better(Part* a, Part* b) {
   constexpr int kStatus = 2;
   constexpr int kReason = 3;
@@ -91,8 +80,7 @@ Part* better(Part* a, Part* b) {
   const bool a_done = row_a.text(kStatus) == "done";
   const bool b_done = row_b.text(kStatus) == "done";
   if (a_done && b_done && !same_row(row_a, row_b)) {
-    throw base::InputError(fmt::format("{} and {} have different results for point {}", a->file(),
-                                       b->file(), a->points->position()));
+    io::refuse("{} and {} have different results for point {}", a->file(), b->file(), a->points->position());
   }
   if (a_done != b_done) {
     return a_done ? a : b;
@@ -160,8 +148,8 @@ std::size_t write_merged(std::vector<Part>& parts, const std::filesystem::path& 
 
 }  // namespace
 
-std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
-                         const std::filesystem::path& out, bool mixed_builds) {
+std::size_t merge_sweeps(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                         bool mixed_builds) {
   std::vector<Part> parts;
   for (const std::filesystem::path& file : files) {
     parts.emplace_back(file);
@@ -171,8 +159,7 @@ std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
   // A name of its own: another merge may write the same results.
   io::ScratchFile beside(target, [](const char* name) { return io::open_new(name, 0644); });
   if (beside.made() < 0) {
-    throw base::InputError(fmt::format("{}: cannot be written: {}", io::printable(target.string()),
-                                       std::strerror(beside.error())));
+    io::refuse("{}: cannot be written: {}", io::printable(target.string()), std::strerror(beside.error()));
   }
   ::close(beside.made());
   const std::size_t count = write_merged(parts, beside.path());

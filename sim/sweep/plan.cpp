@@ -1,30 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/plan.h"
 
-#include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
 #include "sim/config/derivation.h"
-#include "sim/config/documented_architecture.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulation_options.h"
-#include "sim/sweep/digest.h"
-
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
-#include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
-#include <vector>
 
 namespace sptc::sweep {
 namespace {
@@ -76,9 +68,9 @@ bool has_option(const SweepSpec& spec, const std::string& option) {
 }
 
 /// Calls `visit` with every option of a sweep, each of its values, and where the spec says it.
-void for_each_option(const SweepSpec& spec,
-                     const std::function<void(const io::JsonPlace& place, const std::string& option,
-                                              const std::string& value)>& visit) {
+void for_each_option(
+    const SweepSpec& spec,
+    const std::function<void(const io::JsonPlace& place, const std::string& option, const std::string& value)>& visit) {
   for (const auto& [option, value] : spec.options) {
     visit({io::printable(spec.file.string()), "/options"}, option, value);
   }
@@ -93,26 +85,23 @@ void for_each_option(const SweepSpec& spec,
 
 /// Whether a point is no shipped GPU: then all points take their kernels as that one does.
 bool has_own_design(const SweepSpec& spec) {
-  return std::any_of(
-             spec.axes.begin(), spec.axes.end(),
-             [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
-         std::any_of(spec.architectures.begin(), spec.architectures.end(),
-                     [](const config::DocumentedArchitecture& given) {
-                       return !config::is_shipped(given.value);
-                     });
+  return std::ranges::any_of(spec.axes,
+                             [](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kParameter; }) ||
+         std::ranges::any_of(spec.architectures, [](const config::DocumentedArchitecture& given) {
+           return !config::is_shipped(given.value);
+         });
 }
 
 using Files = std::vector<std::filesystem::path>;
 
-/// Of the configuration directory: where options name files.
+/// Folders of the configuration directory where options name files.
 constexpr std::array<std::string_view, 4> kFolders{"energy", "energy/mig", "engines", "libraries"};
 
 /// Adds the file at the path `name`, relative to `folder`, and those so called in kFolders.
 void add(const std::string& name, const std::filesystem::path& folder, Files& files) {
   const auto add_one = [&](const std::filesystem::path& file) {
     std::error_code error;
-    if (std::filesystem::is_regular_file(file, error) &&
-        std::find(files.begin(), files.end(), file) == files.end()) {
+    if (std::filesystem::is_regular_file(file, error) && std::ranges::count(files, file) == 0) {
       files.push_back(file);
     }
   };
@@ -143,9 +132,8 @@ std::string base_of(const std::filesystem::path& file) {
 /// Empty where it names none. Throws InputError where one cannot be read.
 std::string option_files_digest(std::string_view option, const std::string& value) {
   const auto options = run::simulation_options();
-  if (std::none_of(options.begin(), options.end(), [&](const run::SimulationOption& row) {
-        return row.name == option && row.names_file;
-      })) {
+  if (std::ranges::none_of(options,
+                           [&](const run::SimulationOption& row) { return row.name == option && row.names_file; })) {
     return {};
   }
   Files files;
@@ -161,21 +149,17 @@ std::string option_files_digest(std::string_view option, const std::string& valu
   return digest;
 }
 
-/// The same of the files that `architecture` names itself: by the option that names another one,
-/// "energy" and "library".
-std::map<std::string, std::string> default_files_digests(
-    const config::DocumentedArchitecture& architecture) {
+/// The same of the files that `architecture` names itself, by option.
+std::map<std::string, std::string> default_files_digests(const config::DocumentedArchitecture& architecture) {
   std::map<std::string, std::string> digests;
   const auto add_file = [&](const std::string& option, const std::string& name) {
-    if (std::string digest = name.empty() ? "" : option_files_digest(option, name);
-        !digest.empty()) {
+    if (std::string digest = name.empty() ? "" : option_files_digest(option, name); !digest.empty()) {
       digests[option] = std::move(digest);
     }
   };
   run::EnergyFiles files;
   add_file("energy", run::energy_source({}, architecture.value, files).name);
-  add_file("library",
-           architecture.document.value(nlohmann::json::json_pointer("/kernels/library"), ""));
+  add_file("library", architecture.document.value(nlohmann::json::json_pointer("/kernels/library"), ""));
   return digests;
 }
 
@@ -191,12 +175,10 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
     run::set_option(alone, option, value);
     run::require_nothing_saved(alone, "a sweep");
     if (!alone.memory.empty() || !alone.memory_config.empty()) {
-      throw base::InputError(fmt::format(
-          "--{} loads code, which no specification may name; 'sptcsim run' takes it", option));
+      io::refuse("--{} loads code, which no specification may name; 'sptcsim run' takes it", option);
     }
-    if (option == "tp" || option == "link" || runs_more_than_gemms(alone)) {
-      throw base::InputError(fmt::format(
-          "--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option));
+    if (option == "tp" || option == "ep" || option == "link" || runs_more_than_gemms(alone)) {
+      io::refuse("--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option);
     }
   } catch (const base::InputError& error) {
     place.fail(error.what());
@@ -213,16 +195,15 @@ SweepPlan::SweepPlan(SweepSpec spec) : spec_(std::move(spec)), dimension_of_(spe
       dimension_of_[axis] = d;
     }
     if (product_ > kMaxProduct / spec_.dimensions[d].size) {
-      throw base::InputError(fmt::format("{}: the product of the axes has more than 2^62 points",
-                                         spec_.file.string()));
+      io::refuse("{}: the product of the axes has more than 2^62 points", spec_.file.string());
     }
     product_ *= spec_.dimensions[d].size;
   }
   if (!spec_.sample_points && product_ > kMaxEnumerated) {
-    throw base::InputError(fmt::format(
+    io::refuse(
         "{}: the product of the axes has {} points, more than the {} that are enumerated; draw "
         "some with \"sample\": {{\"points\": ...}}",
-        spec_.file.string(), product_, kMaxEnumerated));
+        spec_.file.string(), product_, kMaxEnumerated);
   }
   for (const auto& [condition, place] : spec_.conditions) {
     conditions_.emplace_back(condition, spec_.axis_names(), place);
@@ -258,9 +239,8 @@ const nlohmann::json& SweepPlan::value(std::size_t axis, std::uint64_t position)
 }
 
 bool SweepPlan::holds(std::uint64_t position) const {
-  return std::all_of(conditions_.begin(), conditions_.end(), [&](const Condition& condition) {
-    return condition.holds(
-        [&](std::size_t axis) -> const nlohmann::json& { return value(axis, position); });
+  return std::ranges::all_of(conditions_, [&](const Condition& condition) {
+    return condition.holds([&](std::size_t axis) -> const nlohmann::json& { return value(axis, position); });
   });
 }
 
@@ -323,10 +303,9 @@ std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
       continue;
     }
     pieces.back().text += pointer + "=";
-    const auto varied = std::find_if(
-        spec_.axes.begin(), spec_.axes.end(), [&, &at = pointer](const SweepAxis& axis) {
-          return axis.kind == SweepAxis::Kind::kParameter && axis.target == at;
-        });
+    const auto varied = std::ranges::find_if(spec_.axes, [&, &at = pointer](const SweepAxis& axis) {
+      return axis.kind == SweepAxis::Kind::kParameter && axis.target == at;
+    });
     if (varied == spec_.axes.end()) {
       pieces.back().text += value;
     } else {
@@ -339,14 +318,10 @@ std::vector<SweepPlan::HashedText> SweepPlan::hashed_text(
 }
 
 std::string SweepPlan::hash(const SweepPoint& point) const {
-  std::string text = fmt::format("sptcsim-point/1\nversion={}\nworkload={}\n",
-                                 report::program_version(), spec_.workloads[point.workload].digest);
+  std::string text = fmt::format("sptcsim-point/1\nversion={}\nworkload={}\n", report::program_version(),
+                                 spec_.workloads[point.workload].digest);
   for (const auto& [key, value] : point.options) {
-    for (const std::string_view part :
-         {std::string_view("--"), std::string_view(key), std::string_view("="),
-          std::string_view(value), std::string_view("\n")}) {
-      text += part;
-    }
+    fmt::format_to(std::back_inserter(text), "--{}={}\n", key, value);
     if (!option_files_.empty()) {
       const auto file = option_files_.find({key, value});
       text += file == option_files_.end() ? "" : "files=" + file->second + "\n";
@@ -354,11 +329,7 @@ std::string SweepPlan::hash(const SweepPoint& point) const {
   }
   for (const auto& [option, digest] : default_files_[point.architecture]) {
     if (!point.options.contains(option)) {
-      text += "file of ";
-      text += option;
-      text += '=';
-      text += digest;
-      text += '\n';
+      fmt::format_to(std::back_inserter(text), "file of {}={}\n", option, digest);
     }
   }
   for (const HashedText& piece : hashed_[point.architecture]) {
@@ -375,9 +346,7 @@ std::string SweepPlan::digest() const {
   for (const char* key : {"name", "description", "limits", "workloads", "arch"}) {
     document.erase(key);  // no part of what is simulated, or known below by content
   }
-  std::string text =
-      fmt::format("sptcsim-sweep/1\n{}\n{}\n", report::program_version(),
-                  document.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  std::string text = fmt::format("sptcsim-sweep/1\n{}\n{}\n", report::program_version(), io::json_text(document));
   for (const auto& [option, digest] : option_files_) {
     text += fmt::format("files --{}={} {}\n", option.first, option.second, digest);
   }

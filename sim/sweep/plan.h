@@ -1,21 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/sweep/condition.h"
 #include "sim/sweep/sweep_spec.h"
 
-#include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace sptc::sweep {
 
-/// One point of a sweep: what to simulate.
+/// An expression of SQLite over the axes: "sms * dot_units <= 3456 and dtype == 'f16'". Numbers are
+/// doubles, words text, true and false 1 and 0. For one thread at a time.
+class Condition {
+ public:
+  /// Throws InputError at `place` for anything that is no expression over `axes`.
+  Condition(std::string_view text, std::span<const std::string> axes, const io::JsonPlace& place);
+
+  using Lookup = std::function<const nlohmann::json&(std::size_t axis)>;
+
+  /// Throws InputError where it gives no number: a word, or nothing, as 1 / 0 does.
+  bool holds(const Lookup& axis) const;
+
+ private:
+  class Statement;
+
+  std::string text_;
+  io::JsonPlace place_;
+  std::size_t axes_;
+  std::shared_ptr<Statement> statement_;
+};
+
 struct SweepPoint {
   std::uint64_t position = 0;  ///< in the product of all axes: its identity within the sweep
   std::size_t workload = 0;
@@ -24,13 +36,11 @@ struct SweepPoint {
   std::map<std::string, std::string> options;                   ///< without "--"
 };
 
-/// The points of a sweep, computed when asked for: a plan of a million points takes no more memory
-/// than its axes.
+/// Points are computed when asked for: a million of them take no more memory than the axes.
 class SweepPlan {
  public:
-  /// Reads the files that options name, for the hashes. Throws InputError where one cannot be read,
-  /// for conditions that are no expression, and for products of more than 10^8 points without a
-  /// sample.
+  /// Reads the files that options name. Throws InputError where one cannot be read, for conditions
+  /// that are no expression, and for products of more than 10^8 points without a sample.
   explicit SweepPlan(SweepSpec spec);
 
   const SweepSpec& spec() const { return spec_; }
@@ -44,30 +54,23 @@ class SweepPlan {
 
   SweepPoint point(std::uint64_t position) const;
 
-  /// The value of axis `axis` at `position`.
   const nlohmann::json& value(std::size_t axis, std::uint64_t position) const;
 
-  /// 32 hexadecimal digits over all that the point depends on: architecture after derivation,
-  /// workload, options, content of the files that they name, seed and version. They are equal if
-  /// and only if the same thing is simulated.
+  /// Over all that the point depends on: architecture after derivation, workload, options with the
+  /// content of files that they name, seed and version. Equal: the same thing is simulated.
   std::string hash(const SweepPoint& point) const;
 
-  /// Of everything that the points depend on. Equal digests: the same positions mean the same
-  /// points.
+  /// Equal digests: the same positions mean the same points.
   std::string digest() const;
 
  private:
-  /// What hash() hashes of an architecture: a value of an axis (none in the first piece), then text
-  /// that all points share.
+  /// A value of an axis (none in the first piece), then text that all points share.
   struct HashedText {
     std::optional<std::size_t> axis;
     std::string text;
   };
-  std::vector<HashedText> hashed_text(
-      const std::vector<std::pair<std::string, std::string>>& parameters) const;
-  /// Whether the conditions hold at `position`.
+  std::vector<HashedText> hashed_text(const std::vector<std::pair<std::string, std::string>>& parameters) const;
   bool holds(std::uint64_t position) const;
-  /// Which value of `dimension` a position has.
   std::size_t index(std::size_t dimension, std::uint64_t position) const;
 
   SweepSpec spec_;
@@ -83,8 +86,7 @@ class SweepPlan {
   std::vector<std::map<std::string, std::string>> default_files_;
 };
 
-/// The plan of a sweep whose options exist and have the values that it gives them, and that has a
-/// point at least. Throws InputError.
+/// Throws InputError for options that do not exist, and where no point is left.
 SweepPlan checked_plan(SweepSpec spec);
 
 }  // namespace sptc::sweep

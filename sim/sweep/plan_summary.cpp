@@ -1,26 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/plan_summary.h"
 
-#include "models/base/error.h"
-#include "sim/config/documented_architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/report/words.h"
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
 #include "sim/run/worker_pool.h"
-#include "sim/sweep/sweep_evidence.h"
+#include "sim/sweep/cost_sets.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <set>
-#include <string_view>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
@@ -55,8 +48,7 @@ void add_closed_form(const SweepPlan& plan, PointRunner& runner, std::vector<Est
       return;
     }
     for (EstimatedPoint& point : points) {
-      point.seconds =
-          static_cast<float>(runner.estimated_seconds(closed, closed.point(point.position)));
+      point.seconds = static_cast<float>(runner.estimated_seconds(closed, closed.point(point.position)));
     }
     summary.closed_form = estimate_time(closed, runner, points);
   } catch (const base::InputError& error) {
@@ -85,8 +77,7 @@ std::string describe_point(const SweepPlan& plan, std::uint64_t position) {
     if (axis < 2 && varied.values.size() == 1) {
       continue;  // the only workload, the only architecture
     }
-    text += fmt::format("{}{}={}", text.empty() ? "" : " ", varied.name,
-                        run::option_text(plan.value(axis, position)));
+    text += fmt::format("{}{}={}", text.empty() ? "" : " ", varied.name, run::option_text(plan.value(axis, position)));
   }
   return text;
 }
@@ -100,13 +91,11 @@ std::string duration(double seconds) {
 
 std::string time_line(const TimeEstimate& time, std::size_t jobs) {
   const auto shared = static_cast<double>(jobs);
-  return time.measured == 0
-             ? fmt::format(
-                   "roughly {} with {} jobs; no point is short enough to be measured here\n",
-                   duration(time.seconds / shared), jobs)
-             : fmt::format("about {} with {} jobs ({} to {}: {} points measured now)\n",
-                           duration(time.seconds / shared), jobs, duration(time.low / shared),
-                           duration(time.high / shared), time.measured);
+  return time.measured == 0 ? fmt::format("roughly {} with {} jobs; no point is short enough to be measured here\n",
+                                          duration(time.seconds / shared), jobs)
+                            : fmt::format("about {} with {} jobs ({} to {}: {} points measured now)\n",
+                                          duration(time.seconds / shared), jobs, duration(time.low / shared),
+                                          duration(time.high / shared), time.measured);
 }
 
 json time_json(const TimeEstimate& time, std::size_t jobs) {
@@ -118,8 +107,8 @@ json time_json(const TimeEstimate& time, std::size_t jobs) {
 }
 
 /// Seconds of one point; nothing where it was not done in time.
-std::optional<double> measured_seconds(const SweepPlan& plan, PointRunner& runner,
-                                       std::uint64_t position, double limit_s) {
+std::optional<double> measured_seconds(const SweepPlan& plan, PointRunner& runner, std::uint64_t position,
+                                       double limit_s) {
   using SteadyClock = std::chrono::steady_clock;
   const bool isolated = runner.needs_process(plan.point(position));
   if (!isolated) {
@@ -141,8 +130,8 @@ std::optional<double> measured_seconds(const SweepPlan& plan, PointRunner& runne
 
 }  // namespace
 
-TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
-                           std::span<EstimatedPoint> points, double limit_s) {
+TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner, std::span<EstimatedPoint> points,
+                           double limit_s) {
   TimeEstimate estimate;
   for (const EstimatedPoint& point : points) {
     estimate.seconds += point.seconds;
@@ -151,7 +140,7 @@ TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
   if (points.empty()) {
     return estimate;
   }
-  std::sort(points.begin(), points.end(), [](const EstimatedPoint& a, const EstimatedPoint& b) {
+  std::ranges::sort(points, [](const EstimatedPoint& a, const EstimatedPoint& b) {
     return a.seconds != b.seconds ? a.seconds < b.seconds : a.position < b.position;
   });
   std::set<std::uint64_t> tried;
@@ -179,8 +168,7 @@ TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
   return estimate;
 }
 
-PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const SweepShard& shard,
-                           std::size_t first) {
+PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const SweepShard& shard, std::size_t first) {
   PlanSummary summary;
   std::vector<EstimatedPoint> estimated;
   for (const std::uint64_t position : positions_of(plan, shard)) {
@@ -198,10 +186,10 @@ PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const Swe
 }
 
 std::string plan_text(const SweepPlan& plan, const PlanSummary& summary, std::size_t jobs) {
-  std::string text = fmt::format("{}: {} points of {}; {}; axes: {}\n", plan.spec().name,
-                                 summary.points, plan.product(), made_by(plan.spec().document),
-                                 fmt::join(plan.spec().axis_names(), ", ")) +
-                     time_line(summary.time, jobs);
+  std::string text =
+      fmt::format("{}: {} points of {}; {}; axes: {}\n", plan.spec().name, summary.points, plan.product(),
+                  made_by(plan.spec().document), fmt::join(plan.spec().axis_names(), ", ")) +
+      time_line(summary.time, jobs);
   if (summary.closed_form) {
     text += "in closed form (--fidelity analytic): " + time_line(*summary.closed_form, jobs);
   } else if (!summary.no_closed_form.empty()) {
@@ -236,26 +224,23 @@ std::string plan_json(const SweepPlan& plan, const PlanSummary& summary, std::si
     for (std::size_t axis = 0; axis < plan.spec().axes.size(); ++axis) {
       values[plan.spec().axes[axis].name] = plan.value(axis, position);
     }
-    first.push_back({{"position", position},
-                     {"hash", plan.hash(plan.point(position))},
-                     {"values", std::move(values)}});
+    first.push_back({{"position", position}, {"hash", plan.hash(plan.point(position))}, {"values", std::move(values)}});
   }
-  const json root{
-      {"schema", "sptcsim-sweep-plan/0.1"},
-      {"name", plan.spec().name},
-      {"version", report::program_version()},
-      {"points", summary.points},
-      {"product", plan.product()},
-      {"made_by", made_by(plan.spec().document)},
-      {"jobs", jobs},
-      {"time", time_json(summary.time, jobs)},
-      {"closed_form", summary.closed_form ? time_json(*summary.closed_form, jobs) : json(nullptr)},
-      {"no_closed_form", summary.no_closed_form},
-      {"without_energies", summary.without_energies},
-      {"evidence", summary.evidence},
-      {"axes", axes},
-      {"first", first}};
-  return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  const json root{{"schema", "sptcsim-sweep-plan/0.1"},
+                  {"name", plan.spec().name},
+                  {"version", report::program_version()},
+                  {"points", summary.points},
+                  {"product", plan.product()},
+                  {"made_by", made_by(plan.spec().document)},
+                  {"jobs", jobs},
+                  {"time", time_json(summary.time, jobs)},
+                  {"closed_form", summary.closed_form ? time_json(*summary.closed_form, jobs) : json(nullptr)},
+                  {"no_closed_form", summary.no_closed_form},
+                  {"without_energies", summary.without_energies},
+                  {"evidence", summary.evidence},
+                  {"axes", axes},
+                  {"first", first}};
+  return io::json_text(root, 2) + "\n";
 }
 
 }  // namespace sptc::sweep

@@ -5,16 +5,8 @@
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
-
 namespace sptc::sweep {
 
-/// A point and PointRunner::estimated_seconds() of it.
 struct EstimatedPoint {
   std::uint64_t position = 0;
   float seconds = 0;
@@ -27,17 +19,15 @@ struct TimeEstimate {
   int measured = 0;          ///< points that were simulated for it; 0: the runner's guess alone
 };
 
-/// Simulates the shortest, the median and a long one of `points`, each at most `limit_s` seconds,
-/// and scales the runner's guesses by what they took.
-TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner,
-                           std::span<EstimatedPoint> points, double limit_s = 10);
+/// Measures the shortest, the median and a long one of `points`, each at most `limit_s` seconds.
+TimeEstimate estimate_time(const SweepPlan& plan, PointRunner& runner, std::span<EstimatedPoint> points,
+                           double limit_s = 10);
 
-/// What a sweep would do, before it does.
 struct PlanSummary {
   std::uint64_t points = 0;                 ///< of the shard
   TimeEstimate time;                        ///< one after the other
   std::optional<TimeEstimate> closed_form;  ///< the same points with --fidelity analytic
-  std::string no_closed_form;  ///< why there is none; empty where the sweep is one already
+  std::string no_closed_form;               ///< why there is none; empty where the sweep is one already
   /// Architectures without energies: their points have neither energy nor area.
   std::vector<std::string> without_energies;
   std::vector<std::string> evidence;  ///< see evidence_lines()
@@ -45,11 +35,9 @@ struct PlanSummary {
 };
 
 /// Simulates a few of the points. At most `first` positions are listed.
-PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const SweepShard& shard,
-                           std::size_t first);
+PlanSummary summarize_plan(const SweepPlan& plan, PointRunner& runner, const SweepShard& shard, std::size_t first);
 
-/// For a reader, and as JSON of the schema sptcsim-sweep-plan/0.1; times are those of `jobs`
-/// processes.
+/// JSON is sptcsim-sweep-plan/0.1; times are those of `jobs` processes.
 std::string plan_text(const SweepPlan& plan, const PlanSummary& summary, std::size_t jobs);
 std::string plan_json(const SweepPlan& plan, const PlanSummary& summary, std::size_t jobs);
 

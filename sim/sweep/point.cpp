@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/point.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
-#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <new>

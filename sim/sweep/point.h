@@ -3,14 +3,7 @@
 
 #include "sim/sweep/plan.h"
 
-#include <cstdint>
-#include <initializer_list>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <variant>
-#include <vector>
 
 namespace sptc::sweep {
 
@@ -22,8 +15,7 @@ class PointFigures {
 
   PointFigures() = default;
   /// What names() and bytes() of another one returned.
-  PointFigures(std::string names, std::string bytes)
-      : names_(std::move(names)), bytes_(std::move(bytes)) {}
+  PointFigures(std::string names, std::string bytes) : names_(std::move(names)), bytes_(std::move(bytes)) {}
 
   /// `parts` of the name, those that are not empty joined by '_': {"dense", "time_us"}. Infinities
   /// and NaN are left out: SQL has no word for them.
@@ -41,7 +33,6 @@ class PointFigures {
   std::string bytes_;
 };
 
-/// What became of a point.
 struct PointOutcome {
   std::uint64_t position = 0;
   bool failed = false;
@@ -49,10 +40,9 @@ struct PointOutcome {
   PointFigures totals;                        ///< of the run
   std::vector<PointFigures> operations = {};  ///< each operation and variant; empty: not kept
   std::string notes = {};                     ///< what a reader of the figures must know
-  std::string hash = {};  ///< SweepPlan::hash(), by whoever simulated the point; empty: not yet
+  std::string hash = {};                      ///< SweepPlan::hash(), by whoever simulated the point; empty: not yet
 };
 
-/// A failed point.
 PointOutcome failure(std::uint64_t position, const std::string& reason);
 
 /// Puts an outcome as bytes behind those that are there.

@@ -1,31 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/resimulation.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/database.h"
-#include "sim/sweep/result_table.h"
-#include "sim/sweep/sweep_store.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <set>
-#include <span>
 #include <tuple>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
 
-using Objectives = std::vector<const SweepColumn*>;
-
-/// By which factor all objectives of `row` would have to improve so that `other` no longer beats
-/// it: 1 where it does not.
-double distance(const Objectives& objectives, std::size_t row, std::size_t other) {
+/// The factor by which `row` would have to improve so that `other` no longer beats it.
+double distance(const Columns& objectives, std::size_t row, std::size_t other) {
   double least = std::numeric_limits<double>::infinity();
   for (const SweepColumn* objective : objectives) {
     const double mine = objective->numbers[row];
@@ -43,9 +31,9 @@ bool has_number(const SweepColumn* column, std::size_t row) {
   return column != nullptr && column->numeric && !std::isnan(column->numbers[row]);
 }
 
-/// Of each objective the total of SystemC, or the objective itself where SystemC adds nothing.
-Objectives timing_of(const SweepTable& table, const Objectives& objectives) {
-  Objectives result;
+/// The total of SystemC for each objective, or the objective itself where SystemC adds nothing.
+Columns timing_of(const SweepTable& table, const Columns& objectives) {
+  Columns result;
   for (const SweepColumn* objective : objectives) {
     const SweepColumn* const timing = table.find_total(timing_name(objective->name));
     result.push_back(timing != nullptr ? timing : objective);
@@ -74,7 +62,7 @@ void take_in(const std::filesystem::path& results, std::unique_ptr<SweepStore> s
 SweepSpec as_timing(SweepSpec spec) {
   const auto fidelity = spec.options.find("fidelity");
   if (fidelity == spec.options.end() || fidelity->second != "analytic") {
-    throw base::InputError(
+    io::refuse(
         "--resimulate has no effect but on a sweep with the option \"fidelity\": \"analytic\": "
         "SystemC simulates the points of others already");
   }
@@ -85,7 +73,7 @@ SweepSpec as_timing(SweepSpec spec) {
 }
 
 std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_t most) {
-  const Objectives objectives = default_objectives(table);
+  const Columns objectives = default_objectives(table);
   const std::vector<std::size_t> all = pareto_front(table, objectives);
   const std::set<std::size_t> front(all.begin(), all.end());
   const SweepColumn* const position = table.find("position");
@@ -94,8 +82,7 @@ std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_
   std::vector<std::tuple<double, std::uint64_t, bool>> near;  // distance, position, known
   for (const std::vector<std::size_t>& rows : rows_by_workload(table, objectives)) {
     std::vector<std::size_t> of_workload;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_workload),
-                 [&](std::size_t row) { return front.contains(row); });
+    std::ranges::copy_if(rows, std::back_inserter(of_workload), [&](std::size_t row) { return front.contains(row); });
     for (const std::size_t row : rows) {
       double farthest = 1;
       for (const std::size_t other : of_workload) {
@@ -103,13 +90,12 @@ std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_
       }
       if (farthest <= 1 + kFidelitiesAgree) {
         // Behind the front those that may come before it.
-        near.emplace_back(front.contains(row) ? 0 : farthest,
-                          static_cast<std::uint64_t>(position->numbers[row]),
+        near.emplace_back(front.contains(row) ? 0 : farthest, static_cast<std::uint64_t>(position->numbers[row]),
                           has_number(known, row));
       }
     }
   }
-  std::sort(near.begin(), near.end());
+  std::ranges::sort(near);
   std::vector<std::uint64_t> positions;
   for (std::size_t i = 0; i < std::min(near.size(), most); ++i) {
     if (!std::get<2>(near[i])) {
@@ -119,8 +105,8 @@ std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_
   return positions;
 }
 
-SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path& results,
-                             std::size_t most, const SweepStore::Options& options) {
+SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path& results, std::size_t most,
+                             const SweepStore::Options& options) {
   const SweepPlan again(as_timing(work.plan.spec()));
   const std::filesystem::path beside = io::behind_link(results).string() + ".timing";
   if (std::filesystem::exists(beside)) {  // of a process that was killed
@@ -131,8 +117,8 @@ SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path&
     return {};
   }
   auto store = std::make_unique<SweepStore>(beside, again, options);
-  const SweepProgress progress = run_points(
-      {again, work.runner, work.limits, work.jobs, work.stop, work.report}, positions, *store);
+  const SweepProgress progress =
+      run_points({again, work.runner, work.limits, work.jobs, work.stop, work.report}, positions, *store);
   take_in(results, std::move(store), beside);
   return progress;
 }
@@ -140,12 +126,11 @@ SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path&
 void add_timing(const std::filesystem::path& results, const std::filesystem::path& timing) {
   const SweepTable table = read_sweep_table(timing);
   const SweepColumn* const position = table.find("position");
-  std::vector<const SweepColumn*> totals;
+  Columns totals;
   std::vector<std::string> assignments;
   for (const SweepColumn& column : table.columns) {
     const bool time = column.name.ends_with("time_us") || column.name.ends_with("energy_uj_total");
-    if (column.role == SweepColumn::Role::kTotal && column.numeric &&
-        (time || column.name == "speedup")) {
+    if (column.role == SweepColumn::Role::kTotal && column.numeric && (time || column.name == "speedup")) {
       totals.push_back(&column);
       assignments.push_back(sql_name(timing_name(column.name)) + " = ?");
     }
@@ -164,8 +149,8 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
         database.execute("ALTER TABLE points ADD COLUMN " + sql_name(name));
       }
     }
-    Statement update = database.prepare(
-        fmt::format("UPDATE points SET {} WHERE position = ?", fmt::join(assignments, ", ")));
+    Statement update =
+        database.prepare(fmt::format("UPDATE points SET {} WHERE position = ?", fmt::join(assignments, ", ")));
     for (std::size_t row = 0; row < table.rows; ++row) {
       update.clear();
       int parameter = 0;
@@ -186,8 +171,8 @@ void add_timing(const std::filesystem::path& results, const std::filesystem::pat
 }
 
 std::vector<SimulatedAgain> simulated_again(const SweepTable& table) {
-  const Objectives objectives = default_objectives(table);
-  const Objectives timing = timing_of(table, objectives);
+  const Columns objectives = default_objectives(table);
+  const Columns timing = timing_of(table, objectives);
   std::vector<SimulatedAgain> result;
   if (objectives.empty() || timing.front() == objectives.front()) {
     return result;
@@ -196,20 +181,17 @@ std::vector<SimulatedAgain> simulated_again(const SweepTable& table) {
   const std::set<std::size_t> front(all.begin(), all.end());
   for (const std::vector<std::size_t>& rows : rows_by_workload(table, objectives)) {
     std::vector<std::size_t> again;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(again), [&](std::size_t row) {
-      return std::all_of(timing.begin(), timing.end(),
-                         [&](const auto* column) { return has_number(column, row); });
+    std::ranges::copy_if(rows, std::back_inserter(again), [&](std::size_t row) {
+      return std::ranges::all_of(timing, [&](const auto* column) { return has_number(column, row); });
     });
     for (const std::size_t row : again) {
-      SimulatedAgain one{row, timing.front()->numbers[row] / objectives.front()->numbers[row],
-                         false, front.contains(row), false};
+      SimulatedAgain one{row, timing.front()->numbers[row] / objectives.front()->numbers[row], false,
+                         front.contains(row), false};
       for (std::size_t i = 0; i < objectives.size(); ++i) {
         const double ratio = timing[i]->numbers[row] / objectives[i]->numbers[row];
         one.differs = one.differs || std::abs(ratio - 1) > kFidelitiesAgree;
       }
-      one.is_beaten = std::any_of(again.begin(), again.end(), [&](std::size_t other) {
-        return beats(timing, other, row, kTie);
-      });
+      one.is_beaten = std::ranges::any_of(again, [&](std::size_t other) { return beats(timing, other, row, kTie); });
       result.push_back(one);
     }
   }

@@ -8,15 +8,9 @@
 #include "sim/sweep/plan.h"
 #include "sim/sweep/sweep_table.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <string_view>
-#include <vector>
-
 namespace sptc::sweep {
 
-/// By how much the two fidelities may differ before a point is marked.
+/// How much the two fidelities may differ before a point is marked.
 inline constexpr double kFidelitiesAgree = 0.05;
 
 /// Before the name of a total: what SystemC says of it.
@@ -25,22 +19,19 @@ inline constexpr std::string_view kTimingPrefix = "timing_";
 /// The same sweep by SystemC, totals alone. Throws InputError where it is none in closed form.
 SweepSpec as_timing(SweepSpec spec);
 
-/// Positions of the points of the fronts, and of those whose objectives would have to improve by
-/// kFidelitiesAgree at most to be there. The `most` nearest, without those of them that SystemC has
-/// simulated already.
+/// Positions on the fronts, and of those that would have to improve by kFidelitiesAgree at most to
+/// be there: the `most` nearest, without those that SystemC has simulated already.
 std::vector<std::uint64_t> points_near_front(const SweepTable& table, std::size_t most);
 
-/// Lets SystemC simulate up to `most` of points_near_front() of the finished `results` of `work`.
-/// What is done lies in the file RESULTS.timing until the end, which may come early: then it is
-/// added to the results. What a killed process left there is added first. Throws InputError as
-/// as_timing() and run_points() do.
-SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path& results,
-                             std::size_t most, const SweepStore::Options& options);
+/// Lets SystemC simulate up to `most` of points_near_front() of the finished `results`. What is
+/// done lies in RESULTS.timing until the end, which may come early, and is then added to the
+/// results; what a killed process left there is added first. Throws InputError as as_timing() does.
+SweepProgress simulate_again(const SweepWork& work, const std::filesystem::path& results, std::size_t most,
+                             const SweepStore::Options& options);
 
 /// Adds what SystemC says, the totals in `timing`, to the rows of `results` as columns.
 void add_timing(const std::filesystem::path& results, const std::filesystem::path& timing);
 
-/// A point that SystemC simulated again.
 struct SimulatedAgain {
   std::size_t row = 0;
   double time_ratio = 1;  ///< of the first objective, SystemC over closed form
@@ -49,7 +40,7 @@ struct SimulatedAgain {
   bool is_beaten = false;  ///< in SystemC, by another one of these points
 };
 
-/// In the order of rows_by_workload().
+/// Points in the order of rows_by_workload().
 std::vector<SimulatedAgain> simulated_again(const SweepTable& table);
 
 }  // namespace sptc::sweep

@@ -1,32 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/results_file.h"
 
-#include "models/base/error.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 
 namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
 
-[[noreturn]] void refuse_file(const std::string& file, const std::string& problem) {
-  throw base::InputError(fmt::format("{}: damaged results of a sweep: {}", file, problem));
+template <typename... Args>
+[[noreturn]] void refuse_file(const std::string& file, fmt::format_string<Args...> problem, Args&&... args) {
+  io::refuse("{}: damaged results of a sweep: {}", file, fmt::format(problem, std::forward<Args>(args)...));
 }
 
-constexpr std::string_view kSweepTable =
-    "CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
+constexpr std::string_view kSweepTable = "CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
 
-/// The statements that make the tables of a file, by name. A view, a trigger, an index or another
-/// table is refused: using the file would run what somebody wrote into it.
+/// The statement of each table. A view, a trigger, an index or another table is refused: it would
+/// run.
 std::map<std::string, std::string> tables_of(Database& results) {
   std::map<std::string, std::string> tables;
   std::string other;
@@ -34,49 +32,41 @@ std::map<std::string, std::string> tables_of(Database& results) {
   while (rows.step()) {
     const std::string name(rows.text(1));
     const bool known = name == "sweep" || name == "points" || name == "operations";
-    if (!known || rows.text(0) != "table" || rows.text(2) != name ||
-        !tables.emplace(name, rows.text(3)).second) {
-      other = fmt::format("its {} '{}' is none of the tables of a sweep",
-                          io::printable(rows.text(0)), io::printable(name));
+    if (!known || rows.text(0) != "table" || rows.text(2) != name || !tables.emplace(name, rows.text(3)).second) {
+      other =
+          fmt::format("its {} '{}' is none of the tables of a sweep", io::printable(rows.text(0)), io::printable(name));
     }
   }
   if (!tables.contains("sweep")) {
-    throw base::InputError(results.file() + ": holds no results of a sweep");
+    io::refuse("{}: holds no results of a sweep", results.file());
   }
   if (!other.empty()) {
-    refuse_file(results.file(), other);
+    refuse_file(results.file(), "{}", other);
   }
   return tables;
 }
 
 /// Refuses a table that anything but TableLayout::create() and columns added later have made.
 void check_declaration(Database& results, const TableLayout& layout, const std::string& statement) {
-  Statement columns =
-      results.prepare("SELECT name FROM pragma_table_info('" + layout.table + "') ORDER BY cid");
+  Statement columns = results.prepare("SELECT name FROM pragma_table_info('" + layout.table + "') ORDER BY cid");
   std::vector<std::string> names;
   while (columns.step()) {
     names.emplace_back(columns.text(0));
   }
-  if (statement != layout.create(names)) {
-    refuse_file(results.file(),
-                fmt::format("table '{}' is not declared as a sweep declares it", layout.table));
-  }
-}
-
-void check_columns(Database& results, const TableLayout& layout) {
-  const std::set<std::string> present = columns_of(results, layout.table);
   for (const TableLayout::Column& column : layout.fixed) {
-    if (!present.contains(column.name)) {
-      refuse_file(results.file(), fmt::format("table '{}' has no column '{}'", layout.table,
-                                              io::printable(column.name)));
+    if (std::ranges::count(names, column.name) == 0) {
+      refuse_file(results.file(), "table '{}' has no column '{}'", layout.table, io::printable(column.name));
     }
+  }
+  if (statement != layout.create(names)) {
+    refuse_file(results.file(), "table '{}' is not declared as a sweep declares it", layout.table);
   }
 }
 
 json parsed(const Database& results, const SweepEntries& entries, const std::string& key) {
   json value = json::parse(entries.text(key), nullptr, false);
   if (value.is_discarded()) {
-    refuse_file(results.file(), fmt::format("its entry '{}' is no JSON", key));
+    refuse_file(results.file(), "its entry '{}' is no JSON", key);
   }
   return value;
 }
@@ -136,7 +126,7 @@ constexpr const char* kExpected[] = {
 Database open_sweep(const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error)) {
-    throw base::InputError(io::printable(file.string()) + ": no such file");
+    io::refuse("{}: no such file", io::printable(file.string()));
   }
   io::announce_input(file);
   Database results(file, Database::Mode::kRead);
@@ -146,20 +136,17 @@ Database open_sweep(const std::filesystem::path& file) {
   }
   const std::string schema = results.value("SELECT value FROM sweep WHERE key = 'schema'");
   if (schema != kResultsSchema) {
-    throw base::InputError(
-        fmt::format("{}: holds results in the format '{}', and this program knows '{}'",
-                    results.file(), io::printable(schema), kResultsSchema));
+    io::refuse("{}: holds results in the format '{}', and this program knows '{}'", results.file(),
+               io::printable(schema), kResultsSchema);
   }
   const SweepEntries entries = read_entries(results);
   const bool has_points = tables.contains("points");
   if (has_points != tables.contains("operations")) {
-    refuse_file(results.file(), fmt::format("table '{}' is missing, and there is '{}'",
-                                            has_points ? "operations" : "points",
-                                            has_points ? "points" : "operations"));
+    refuse_file(results.file(), "table '{}' is missing, and there is '{}'", has_points ? "operations" : "points",
+                has_points ? "points" : "operations");
   }
   if (has_points) {
     for (const TableLayout& layout : {points_layout(entries.axes), operations_layout()}) {
-      check_columns(results, layout);
       check_declaration(results, layout, tables.at(layout.table));
     }
   }
@@ -178,17 +165,15 @@ SweepEntries read_entries(Database& results) {
   SweepEntries entries;
   Statement rows = results.prepare("SELECT key, value FROM sweep");
   while (rows.step()) {
-    const bool good = rows.type(0) == Statement::Type::kText &&
-                      rows.type(1) == Statement::Type::kText &&
+    const bool good = rows.type(0) == Statement::Type::kText && rows.type(1) == Statement::Type::kText &&
                       entries.texts.emplace(rows.text(0), rows.text(1)).second;
     if (!good) {
       refuse_file(results.file(), "an entry of its table 'sweep' is no text, or there twice");
     }
   }
-  for (const char* const key :
-       {"schema", "name", "version", "build", "digest", "points", "spec", "axes"}) {
+  for (const char* const key : {"schema", "name", "version", "build", "digest", "points", "spec", "axes"}) {
     if (!entries.texts.contains(key)) {
-      refuse_file(results.file(), fmt::format("its table 'sweep' has no entry '{}'", key));
+      refuse_file(results.file(), "its table 'sweep' has no entry '{}'", key);
     }
   }
   entries.description = description_of(results, entries);
@@ -207,8 +192,7 @@ void write_entries(Database& results, const std::map<std::string, std::string>& 
   }
 }
 
-ResultRows::ResultRows(Database& results, const TableLayout& layout,
-                       const std::set<std::string>& figures)
+ResultRows::ResultRows(Database& results, const TableLayout& layout, const std::set<std::string>& figures)
     : file_(results.file()),
       table_(layout.table),
       one_per_position_(layout.fixed.front().declaration.ends_with("KEY")),
@@ -226,11 +210,8 @@ ResultRows::ResultRows(Database& results, const TableLayout& layout,
     cells_.push_back(layout.column(column).cell);
   }
   // Rows of a table without key lie in the order of their insertion.
-  const char* const order = one_per_position_      ? "position"
-                            : is_finished(results) ? "rowid"
-                                                   : "position, rowid";
-  statement_ = results.prepare(
-      fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "), table_, order));
+  const char* const order = one_per_position_ ? "position" : is_finished(results) ? "rowid" : "position, rowid";
+  statement_ = results.prepare(fmt::format("SELECT {} FROM {} ORDER BY {}", fmt::join(list, ", "), table_, order));
 }
 
 ResultRows::ResultRows(Database& results, const TableLayout& layout)
@@ -248,8 +229,7 @@ bool ResultRows::step() {
 }
 
 void ResultRows::refuse(const std::string& problem) const {
-  refuse_file(file_, fmt::format("table '{}', position {}: {}", table_,
-                                 io::printable(statement_->text(0)), problem));
+  refuse_file(file_, "table '{}', position {}: {}", table_, io::printable(statement_->text(0)), problem);
 }
 
 void ResultRows::check_order() {
@@ -265,8 +245,7 @@ void ResultRows::check_cell(int column) {
   const Type type = statement_->type(column);
   const bool nothing = type == Type::kNull;
   const bool text = type == Type::kText;
-  const bool number =
-      type == Type::kInteger || (type == Type::kReal && std::isfinite(statement_->real(column)));
+  const bool number = type == Type::kInteger || (type == Type::kReal && std::isfinite(statement_->real(column)));
   const auto is_good = [&] {
     switch (cells_[at]) {
       case Cell::kIndex:
@@ -289,8 +268,7 @@ void ResultRows::check_cell(int column) {
     return (text || number || nothing) && !(has_text_[at] && has_number_[at]);
   };
   if (!is_good()) {
-    refuse(fmt::format("'{}' is not {}", io::printable(columns_[at]),
-                       kExpected[static_cast<std::size_t>(cells_[at])]));
+    refuse(fmt::format("'{}' is not {}", io::printable(columns_[at]), kExpected[static_cast<std::size_t>(cells_[at])]));
   }
 }
 
@@ -300,6 +278,148 @@ bool is_finished(Database& database) {
 
 void set_finished(Database& database, bool finished) {
   database.execute(fmt::format("PRAGMA user_version = {}", finished ? 1 : 0));
+}
+
+bool TableLayout::is_fixed(std::string_view name) const {
+  return std::ranges::any_of(fixed, [&](const Column& column) { return as_column(column.name) == as_column(name); });
+}
+
+TableLayout::Column TableLayout::column(const std::string& name) const {
+  const auto found = std::ranges::find_if(fixed, [&](const Column& column) { return column.name == name; });
+  return found == fixed.end() ? Column{name, "", figure} : *found;
+}
+
+std::vector<std::string> TableLayout::columns(const std::set<std::string>& figures) const {
+  std::vector<std::string> names;
+  for (const Column& column : fixed) {
+    names.push_back(column.name);
+  }
+  std::vector<std::string> others;
+  std::ranges::copy_if(figures, std::back_inserter(others), [&](const std::string& name) { return !is_fixed(name); });
+  names.insert(names.begin() + static_cast<std::ptrdiff_t>(front), others.begin(), others.end());
+  return names;
+}
+
+std::string TableLayout::create(const std::vector<std::string>& columns) const {
+  std::vector<std::string> parts;
+  for (const std::string& name : columns) {
+    parts.push_back(sql_name(name) + std::string(column(name).declaration));
+  }
+  return fmt::format("CREATE TABLE {}({})", table, fmt::join(parts, ", "));
+}
+
+TableLayout points_layout(const std::vector<std::string>& axes) {
+  TableLayout layout{"points",
+                     {{"position", " INTEGER PRIMARY KEY", Cell::kIndex},
+                      {"hash", " TEXT NOT NULL", Cell::kText},
+                      {"status", " TEXT NOT NULL", Cell::kStatus},
+                      {"reason", " TEXT", Cell::kTextOrNull}},
+                     4 + axes.size(),
+                     "total_",
+                     Cell::kNumber};
+  for (const std::string& axis : axes) {
+    layout.fixed.push_back({axis, "", Cell::kValue});
+  }
+  layout.fixed.push_back({"notes", " TEXT", Cell::kTextOrNull});
+  return layout;
+}
+
+TableLayout operations_layout() {
+  return {"operations",
+          {{"position", " INTEGER NOT NULL", Cell::kIndex},
+           {"operation", " INTEGER NOT NULL", Cell::kIndex},
+           {"variant", " TEXT NOT NULL", Cell::kText},
+           {"name", "", Cell::kTextOrNull},
+           {"m", "", Cell::kNumber},
+           {"n", "", Cell::kNumber},
+           {"k", "", Cell::kNumber},
+           {"batch", "", Cell::kNumber},
+           {"count", "", Cell::kNumber},
+           {"dtype", "", Cell::kTextOrNull},
+           {"prunable", "", Cell::kNumber}},
+          11,
+          "",
+          Cell::kFigure};
+}
+
+std::set<std::string> columns_of(Database& database, const std::string& table) {
+  std::set<std::string> names;
+  Statement columns = database.prepare("SELECT name FROM pragma_table_info('" + table + "')");
+  while (columns.step()) {
+    names.emplace(columns.text(0));
+  }
+  return names;
+}
+
+std::string insert_sql(const std::string& table, std::span<const std::string> columns) {
+  std::vector<std::string> names;
+  for (const std::string& column : columns) {
+    names.push_back(sql_name(column));
+  }
+  return fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(names, ", "),
+                     fmt::join(std::vector<std::string>(names.size(), "?"), ", "));
+}
+
+ResultTable::ResultTable(Database& database, TableLayout layout) : database_(database), layout_(std::move(layout)) {}
+
+Statement& ResultTable::row(const PointFigures& figures) {
+  const std::vector<int>& parameters = parameters_of(figures);
+  insert_->clear();
+  std::string_view bytes = figures.bytes();
+  for (const int parameter : parameters) {
+    std::visit([&](const auto& value) { insert_->bind(parameter, value); }, PointFigures::take(bytes));
+  }
+  return *insert_;
+}
+
+const std::vector<int>& ResultTable::parameters_of(const PointFigures& figures) {
+  if (const auto found = parameters_of_names_.find(figures.names()); found != parameters_of_names_.end()) {
+    return found->second;
+  }
+  std::vector<std::string> names;
+  std::string_view rest = figures.names();
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string name(rest.substr(0, end));
+    rest.remove_prefix(end + 1);
+    names.push_back(layout_.is_fixed(name) ? layout_.clash_prefix + name : name);
+  }
+  if (insert_ == nullptr) {
+    prepare();
+  }
+  bool is_new = false;
+  for (const std::string& name : names) {
+    if (!parameters_.contains(name)) {
+      database_.execute("ALTER TABLE " + layout_.table + " ADD COLUMN " + sql_name(name));
+      is_new = true;
+    }
+  }
+  if (is_new) {
+    prepare();
+  }
+  std::vector<int>& parameters = parameters_of_names_[figures.names()];
+  for (const std::string& name : names) {
+    parameters.push_back(parameters_.at(name));
+  }
+  return parameters;
+}
+
+void ResultTable::prepare() {
+  parameters_.clear();
+  parameters_of_names_.clear();
+  std::vector<std::string> names;
+  for (const TableLayout::Column& column : layout_.fixed) {
+    names.push_back(column.name);
+  }
+  for (const std::string& name : columns_of(database_, layout_.table)) {
+    if (!layout_.is_fixed(name)) {
+      names.push_back(name);
+    }
+  }
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    parameters_[names[i]] = static_cast<int>(i) + 1;
+  }
+  insert_ = std::make_unique<Statement>(database_.prepare(insert_sql(layout_.table, names)));
 }
 
 }  // namespace sptc::sweep

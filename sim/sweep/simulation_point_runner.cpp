@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/simulation_point_runner.h"
 
-#include "models/base/error.h"
 #include "sim/config/derivation.h"
-#include "sim/config/documented_architecture.h"
 #include "sim/report/figures.h"
 #include "sim/run/asked_work.h"
 #include "sim/run/option_table.h"
 #include "sim/run/simulate.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <numeric>
-#include <vector>
 
 namespace sptc::sweep {
 namespace {
@@ -31,8 +26,7 @@ std::string word(const SweepPoint& point, const std::string& option, const std::
 }
 
 /// The largest error of the checked operations, over all elements and over its bound.
-void add_errors(const std::vector<run::OperationResult>& operations, bool sparse,
-                PointFigures& figures) {
+void add_errors(const std::vector<run::OperationResult>& operations, bool sparse, PointFigures& figures) {
   double worst_error = 0;
   double worst_ratio = 0;
   bool checked = false;
@@ -51,8 +45,7 @@ void add_errors(const std::vector<run::OperationResult>& operations, bool sparse
   }
 }
 
-void add_value(std::initializer_list<std::string_view> name, const report::FigureValue& value,
-               PointFigures& figures) {
+void add_value(std::initializer_list<std::string_view> name, const report::FigureValue& value, PointFigures& figures) {
   std::visit(
       [&](const auto& held) {
         if constexpr (std::is_same_v<std::decay_t<decltype(held)>, bool>) {
@@ -75,7 +68,6 @@ void add_figures(const report::Figures<Result>& list, const Result& result, std:
   });
 }
 
-/// The totals of the report and more.
 PointFigures figures_of(const run::RunResult& result) {
   PointFigures figures;
   for (const bool sparse : {false, true}) {
@@ -115,7 +107,6 @@ PointFigures figures_of(const run::RunResult& result) {
   return figures;
 }
 
-/// A row of the table of operations.
 PointFigures row_of(const run::OperationResult& op, std::size_t index, std::string_view variant,
                     const run::VariantResult& result) {
   PointFigures row;
@@ -129,12 +120,11 @@ PointFigures row_of(const run::OperationResult& op, std::size_t index, std::stri
   row.add({"count"}, op.count);
   row.add({"dtype"}, numerics::name(op.dtype));
   row.add({"prunable"}, std::int64_t{op.prunable});
-  report::visit_figures(report::variant_figures(false), result,
-                        [&](const auto& figure, const auto& value) {
-                          std::string group = figure.group;
-                          std::replace(group.begin(), group.end(), '.', '_');
-                          add_value({group, figure.key}, value, row);
-                        });
+  report::visit_figures(report::variant_figures(false), result, [&](const auto& figure, const auto& value) {
+    std::string group = figure.group;
+    std::ranges::replace(group, '.', '_');
+    add_value({group, figure.key}, value, row);
+  });
   return row;
 }
 
@@ -142,8 +132,7 @@ std::vector<PointFigures> operations_of(const run::RunResult& result) {
   std::vector<PointFigures> rows;
   for (std::size_t i = 0; i < result.operations.size(); ++i) {
     const run::OperationResult& op = result.operations[i];
-    const auto add = [&](std::string_view variant,
-                         const std::optional<run::VariantResult>& figures) {
+    const auto add = [&](std::string_view variant, const std::optional<run::VariantResult>& figures) {
       if (figures) {
         rows.push_back(row_of(op, i, variant, *figures));
       }
@@ -161,8 +150,7 @@ bool SimulationPointRunner::needs_process(const SweepPoint& point) const {
   return word(point, "fidelity", "analytic") != "analytic";
 }
 
-double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
-                                                const SweepPoint& point) const {
+double SimulationPointRunner::estimated_seconds(const SweepPlan& plan, const SweepPoint& point) const {
   // Seconds on a processor of 2020, measured on GEMMs of 64 to 4096: orders of magnitude only.
   constexpr double kPoint = 0.002;
   constexpr double kAnalytic = 3e-5;
@@ -191,8 +179,7 @@ double SimulationPointRunner::estimated_seconds(const SweepPlan& plan,
   return seconds;
 }
 
-const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan,
-                                                                const SweepPoint& point) {
+const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan& plan, const SweepPoint& point) {
   if (const auto found = options_.find(point.options); found != options_.end()) {
     return found->second;
   }
@@ -207,8 +194,7 @@ const run::SimulationOptions& SimulationPointRunner::options_of(const SweepPlan&
   return options_.emplace(point.options, std::move(options)).first->second;
 }
 
-const config::Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan,
-                                                                   const SweepPoint& point) {
+const config::Architecture& SimulationPointRunner::architecture_of(const SweepPlan& plan, const SweepPoint& point) {
   std::string key = std::to_string(point.architecture);
   std::vector<std::size_t> words;
   std::vector<std::pair<std::string, double>> numbers;
@@ -256,9 +242,8 @@ const config::Architecture& SimulationPointRunner::architecture_of(const SweepPl
 PointOutcome SimulationPointRunner::run(const SweepPlan& plan, const SweepPoint& point) {
   run::SimulationHooks hooks;
   hooks.caches = &caches_;
-  const run::RunResult result =
-      run::simulate(plan.spec().workloads[point.workload].workload, architecture_of(plan, point),
-                    options_of(plan, point), hooks);
+  const run::RunResult result = run::simulate(plan.spec().workloads[point.workload].workload,
+                                              architecture_of(plan, point), options_of(plan, point), hooks);
   PointOutcome outcome;
   run::require_all_launches(result);
   outcome.totals = figures_of(result);

@@ -6,14 +6,9 @@
 #include "sim/run/simulation_options.h"
 #include "sim/sweep/point.h"
 
-#include <map>
-#include <optional>
-#include <string>
-
 namespace sptc::sweep {
 
-/// Simulates the points of a sweep as `sptcsim run` would, with all of its options that say what to
-/// simulate.
+/// Simulates points as `sptcsim run` would, with all options that say what to simulate.
 class SimulationPointRunner : public PointRunner {
  public:
   bool needs_process(const SweepPoint& point) const override;
@@ -28,7 +23,7 @@ class SimulationPointRunner : public PointRunner {
   // Parsed once for all points that share them.
   std::map<std::map<std::string, std::string>, run::SimulationOptions> options_;
   std::map<std::string, config::VariedArchitecture> architectures_;  ///< alike but for numbers
-  std::optional<config::Architecture> read_;  ///< of the latest point, at length
+  std::optional<config::Architecture> read_;                         ///< of the latest point, at length
   run::SimulationCaches caches_;
 };
 

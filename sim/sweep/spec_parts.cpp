@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/spec_parts.h"
-
-#include "models/base/error.h"
 #include "models/base/random.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/digest.h"
+#include "sim/sweep/sweep_spec.h"
 #include "sim/workload/dim_lists.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <set>
-#include <string_view>
+#include <fstream>
+#include <new>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 namespace sptc::sweep {
 namespace {
@@ -27,27 +22,26 @@ constexpr std::size_t kMaxValues = 100000;
 double number(const io::JsonObject& object, std::string_view key) {
   const json& value = object.require(key);
   if (!value.is_number() || !std::isfinite(value.get<double>())) {
-    (object.place() / key).fail("must be a number, not " + io::describe(value));
+    (object.place() / key).fail("must be a number, not {}", io::describe(value));
   }
   return value.get<double>();
 }
 
 void require_count(double count, const io::JsonPlace& place) {
   if (!(count <= static_cast<double>(kMaxValues))) {
-    place.fail(fmt::format("an axis has at most {} values", kMaxValues));
+    place.fail("an axis has at most {} values", kMaxValues);
   }
 }
 
 std::vector<json> range(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {"from", "to", "step", "factor"};
-  object.allow_only(kKeys);
+  object.allow_only({"from", "to", "step", "factor"});
   const double from = number(object, "from");
   const double to = number(object, "to");
   if (object.has("step") == object.has("factor")) {
     object.place().fail("needs either 'step' or 'factor'");
   }
   if (from > to) {
-    object.place().fail(fmt::format("'from', {}, is above 'to', {}", from, to));
+    object.place().fail("'from', {}, is above 'to', {}", from, to);
   }
   // Ends that rounding misses by a hair belong to the range.
   constexpr double kSlack = 1e-9;
@@ -78,35 +72,27 @@ std::vector<json> range(const io::JsonObject& object) {
 }
 
 std::vector<json> random(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 6> kKeys = {"from", "to",    "count",
-                                                     "seed", "scale", "integer"};
-  object.allow_only(kKeys);
+  object.allow_only({"from", "to", "count", "seed", "scale", "integer"});
   const double from = number(object, "from");
   const double to = number(object, "to");
-  const std::string scale = object.text_or("scale", "linear");
-  const bool logarithmic = scale == "log";
+  const bool logarithmic = object.choice("scale", {"linear", "log"}) == 1;
   const bool whole = object.boolean_or("integer", false);
   const std::int64_t count = object.integer("count", 1, static_cast<std::int64_t>(kMaxValues));
   if (!(from < to)) {
-    object.place().fail(fmt::format("'from', {}, must be below 'to', {}", from, to));
-  }
-  if (!logarithmic && scale != "linear") {
-    (object.place() / "scale").fail("must be \"linear\" or \"log\", not " + io::describe(scale));
+    object.place().fail("'from', {}, must be below 'to', {}", from, to);
   }
   if (logarithmic && !(from > 0)) {
     object.place().fail("a logarithmic scale needs 'from' above 0");
   }
   if (whole && to - from + 1 < 2 * static_cast<double>(count)) {
-    object.place().fail(fmt::format(
-        "cannot draw {} different whole numbers from so few: give a range of them", count));
+    object.place().fail("cannot draw {} different whole numbers from so few: give a range of them", count);
   }
-  const base::RandomStream stream(
-      static_cast<std::uint64_t>(object.integer_or("seed", 0, 0, INT64_MAX)));
+  const base::RandomStream stream(static_cast<std::uint64_t>(object.integer_or("seed", 0, 0, INT64_MAX)));
   std::vector<json> values;
   std::set<double> seen;
   for (std::uint64_t draw = 0; values.size() < static_cast<std::size_t>(count); ++draw) {
     if (draw > 1000 * static_cast<std::uint64_t>(count)) {
-      object.place().fail(fmt::format("cannot draw {} different numbers", count));
+      object.place().fail("cannot draw {} different numbers", count);
     }
     const double unit = static_cast<double>(stream.bits(draw) >> 11) * 0x1p-53;
     double value = logarithmic ? from * std::pow(to / from, unit) : from + (to - from) * unit;
@@ -119,12 +105,9 @@ std::vector<json> random(const io::JsonObject& object) {
 }
 
 workload::Workload one_gemm(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 8> kKeys = {"name",  "m",     "n",     "k",
-                                                     "batch", "count", "dtype", "prunable"};
-  object.allow_only(kKeys);
+  object.allow_only({"name", "m", "n", "k", "batch", "count", "dtype", "prunable"});
   workload::Operation op;
-  op.shape = {object.integer("m", 1, workload::kMaxExtent),
-              object.integer("n", 1, workload::kMaxExtent),
+  op.shape = {object.integer("m", 1, workload::kMaxExtent), object.integer("n", 1, workload::kMaxExtent),
               object.integer("k", 1, workload::kMaxExtent)};
   op.batch = object.integer_or("batch", 1, 1, workload::kMaxExtent);
   op.count = object.integer_or("count", 1, 1, workload::kMaxExtent);
@@ -149,7 +132,7 @@ workload::DimLists read_dims(const io::JsonObject& object, const std::set<std::s
   for (const auto& [name, value] : object.value().items()) {
     const io::JsonPlace place = object.place() / name;
     if (varied.contains(name)) {
-      place.fail(fmt::format("'{}' is varied by an axis", io::printable(name)));
+      place.fail("'{}' is varied by an axis", io::printable(name));
     }
     std::vector<std::int64_t> values;
     if (value.is_array()) {
@@ -172,22 +155,23 @@ void add_sources(const json& value, const io::JsonPlace& place, const std::files
     return;
   }
   if (!value.is_object()) {
-    place.fail(
-        "must be the path of a workload, an object {file, dims} or an object {m, n, k}, not " +
-        io::describe(value));
+    place.fail("must be the path of a workload, an object {file, dims} or an object {m, n, k}, not " +
+               io::describe(value));
   }
   const io::JsonObject object(value, place);
   if (!object.has("file")) {
     sources.push_back({{}, {}, one_gemm(object), place});
     return;
   }
-  constexpr std::array<std::string_view, 2> kKeys = {"file", "dims"};
-  object.allow_only(kKeys);
-  const workload::DimLists lists =
-      object.has("dims") ? read_dims(object.object("dims"), varied) : workload::DimLists{};
+  object.allow_only({"file", "dims"});
+  const workload::DimLists lists = object.has("dims") ? read_dims(object.object("dims"), varied) : workload::DimLists{};
   for (const workload::NamedDims& dims : workload::combinations(lists)) {
     sources.push_back({resolved(object.text("file"), folder), dims, {}, place});
   }
+}
+
+std::string hex(const XXH128_hash_t& hash) {
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
 }  // namespace
@@ -210,13 +194,12 @@ std::vector<json> read_axis_values(const io::JsonObject& axis, bool zipped) {
   for (std::size_t i = 0; i < array.size(); ++i) {
     const io::JsonPlace place = axis.place() / "values" / i;
     if (!array[i].is_number() && !array[i].is_string() && !array[i].is_boolean()) {
-      place.fail("must be a number, a word or true or false, not " + io::describe(array[i]));
+      place.fail("must be a number, a word or true or false, not {}", io::describe(array[i]));
     }
     if (!seen.insert(array[i]).second && !zipped) {
       place.fail(io::describe(array[i]) + " stands twice");
     }
-    values.push_back(array[i].is_number_float() ? io::number_as_json(array[i].get<double>())
-                                                : array[i]);
+    values.push_back(array[i].is_number_float() ? io::number_as_json(array[i].get<double>()) : array[i]);
   }
   return values;
 }
@@ -226,8 +209,7 @@ std::filesystem::path resolved(const std::string& path, const std::filesystem::p
   return given.is_absolute() ? given : (folder / given).lexically_normal();
 }
 
-std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec,
-                                                  const std::filesystem::path& folder,
+std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec, const std::filesystem::path& folder,
                                                   const std::set<std::string>& varied) {
   const json& array = spec.array("workloads");
   std::vector<WorkloadSource> sources;
@@ -245,14 +227,12 @@ SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDim
   }
   if (source.file.empty()) {
     if (!more.empty()) {
-      source.place.fail(fmt::format("a GEMM has no dimension '{}' that an axis could vary",
-                                    io::printable(more.begin()->first)));
+      source.place.fail("a GEMM has no dimension '{}' that an axis could vary", io::printable(more.begin()->first));
     }
     result.workload = source.gemm;
     const workload::Operation& op = result.workload.operations.front();
-    result.digest =
-        fingerprint(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k,
-                                op.batch, op.count, numerics::name(op.dtype), op.prunable));
+    result.digest = fingerprint(fmt::format("{} {} {} {} {} {} {}", op.shape.m, op.shape.n, op.shape.k, op.batch,
+                                            op.count, numerics::name(op.dtype), op.prunable));
     result.name = result.workload.name;
     return result;
   }
@@ -272,6 +252,32 @@ SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDim
   }
   result.name = workload::title(result.workload, without);
   return result;
+}
+
+std::string fingerprint(std::string_view bytes) {
+  return hex(XXH3_128bits(bytes.data(), bytes.size()));
+}
+
+std::string fingerprint_of_file(const std::filesystem::path& file) {
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) {
+    io::refuse("{}: cannot be opened for reading", io::printable(file.string()));
+  }
+  const std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> state(XXH3_createState(), XXH3_freeState);
+  if (state == nullptr) {
+    throw std::bad_alloc();
+  }
+  XXH3_128bits_reset(state.get());
+  std::array<char, 65536> buffer{};
+  while (stream.read(buffer.data(), buffer.size()) || stream.gcount() > 0) {
+    XXH3_128bits_update(state.get(), buffer.data(), static_cast<std::size_t>(stream.gcount()));
+  }
+  return hex(XXH3_128bits_digest(state.get()));
+}
+
+const std::string& program_digest() {
+  static const std::string kDigest = fingerprint_of_file("/proc/self/exe");
+  return kDigest;
 }
 
 }  // namespace sptc::sweep

@@ -1,25 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_report.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/csv.h"
-#include "sim/sweep/cost_front.h"
 #include "sim/sweep/resimulation.h"
-#include "sim/sweep/sweep_spec.h"
-#include "sim/sweep/sweep_table.h"
+#include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <set>
-#include <sstream>
-#include <vector>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -29,17 +20,14 @@ constexpr std::size_t kMaxReasons = 20;
 
 std::string csv(const SweepTable& table) {
   std::string text;
-  for (const SweepColumn& column : table.columns) {
-    text += (text.empty() ? "" : ",") + io::csv_field(column.name);
-  }
-  text += "\r\n";
-  for (std::size_t row = 0; row < table.rows; ++row) {
-    bool first = true;
+  const auto add = [&](const auto& text_of) {
     for (const SweepColumn& column : table.columns) {
-      text += (first ? "" : ",") + io::csv_field(table.text(column, row));
-      first = false;
+      text += io::csv_field(text_of(column)) + (&column == &table.columns.back() ? "\r\n" : ",");
     }
-    text += "\r\n";
+  };
+  add([](const SweepColumn& column) { return column.name; });
+  for (std::size_t row = 0; row < table.rows; ++row) {
+    add([&](const SweepColumn& column) { return table.text(column, row); });
   }
   return text;
 }
@@ -84,24 +72,20 @@ std::string sensitivity_section(const SweepTable& table) {
   std::vector<std::string> tied;
   for (const Sensitivity& one : all) {
     if (one.groups > 0) {
-      text += markdown_row(
-          {one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
-           fmt::format("{:.4g}", one.largest_ratio),
-           one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
-    } else if (std::find(tied.begin(), tied.end(), markdown_cell(one.axis->name)) == tied.end() &&
-               std::none_of(all.begin(), all.end(), [&](const Sensitivity& other) {
-                 return other.axis == one.axis && other.groups > 0;
-               })) {
+      text += markdown_row({one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
+                            fmt::format("{:.4g}", one.largest_ratio),
+                            one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
+    } else if (std::ranges::find(tied, markdown_cell(one.axis->name)) == tied.end() &&
+               std::ranges::none_of(
+                   all, [&](const Sensitivity& other) { return other.axis == one.axis && other.groups > 0; })) {
       tied.push_back(markdown_cell(one.axis->name));
     }
   }
-  return tied.empty() ? text
-                      : text + fmt::format("\nNever changing alone: {}.\n", fmt::join(tied, ", "));
+  return tied.empty() ? text : text + fmt::format("\nNever changing alone: {}.\n", fmt::join(tied, ", "));
 }
 
 /// How many points cannot be on the front, for they lack an objective; "" where none does.
-std::string without_objectives(const SweepTable& table,
-                               const std::vector<const SweepColumn*>& objectives) {
+std::string without_objectives(const SweepTable& table, const Columns& objectives) {
   std::size_t count = 0;
   std::set<std::string> lacking, architectures;
   const SweepColumn* const arch = table.find("arch");
@@ -119,9 +103,8 @@ std::string without_objectives(const SweepTable& table,
     }
   }
   return count == 0 ? ""
-                    : fmt::format("Not among them: {} point{} without {} (arch {}).\n\n", count,
-                                  count == 1 ? "" : "s", fmt::join(lacking, ", "),
-                                  fmt::join(architectures, ", "));
+                    : fmt::format("Not among them: {} point{} without {} (arch {}).\n\n", count, count == 1 ? "" : "s",
+                                  fmt::join(lacking, ", "), fmt::join(architectures, ", "));
 }
 
 /// A total, and where the ranges of the constants leave it.
@@ -133,19 +116,16 @@ std::string with_range(const SweepTable& table, const SweepColumn& column, std::
   return text;
 }
 
-/// What rows that share a place on the front have in `column`: one value, or which. Of their
-/// positions the first.
-std::string cell_of_all(const SweepTable& table, const SweepColumn& column,
-                        const std::vector<std::size_t>& rows) {
+/// What rows that share a place on the front have in `column`. Of positions the first.
+std::string cell_of_all(const SweepTable& table, const SweepColumn& column, const std::vector<std::size_t>& rows) {
   using Role = SweepColumn::Role;
   constexpr std::size_t kMostNamed = 3;
   if (column.role == Role::kPosition) {
     return table.text(column, rows.front());
   }
   if (column.role == Role::kTotal) {
-    const auto [low, high] = std::minmax_element(rows.begin(), rows.end(), [&](auto a, auto b) {
-      return column.numbers[a] < column.numbers[b];
-    });
+    const auto [low, high] = std::minmax_element(rows.begin(), rows.end(),
+                                                 [&](auto a, auto b) { return column.numbers[a] < column.numbers[b]; });
     return column.numbers[*low] < column.numbers[*high]
                ? fmt::format("{:.6g} to {:.6g}", column.numbers[*low], column.numbers[*high])
                : with_range(table, column, rows.front());
@@ -156,26 +136,19 @@ std::string cell_of_all(const SweepTable& table, const SweepColumn& column,
   }
   if (values.size() > kMostNamed) {
     const std::string count = fmt::format("{} values", values.size());
-    return column.numeric ? fmt::format("{} to {} ({})", values.begin()->second,
-                                        values.rbegin()->second, count)
+    return column.numeric ? fmt::format("{} to {} ({})", values.begin()->second, values.rbegin()->second, count)
                           : count;
   }
-  std::string text;
-  for (const auto& [key, value] : values) {
-    text += (text.empty() ? "" : ", ") + value;
-  }
-  return text;
+  return fmt::format("{}", fmt::join(std::views::values(values), ", "));
 }
 
 /// How many points are on the front, and how surely.
 std::string count_text(const std::vector<FrontRow>& front, bool ranges) {
-  const auto stated =
-      std::count_if(front.begin(), front.end(), [](const FrontRow& one) { return one.stated; });
+  const auto stated = std::ranges::count_if(front, [](const FrontRow& one) { return one.stated; });
   if (!ranges) {
     return fmt::format("{} points.", stated);
   }
-  const auto certain =
-      std::count_if(front.begin(), front.end(), [](const FrontRow& one) { return one.certain; });
+  const auto certain = std::ranges::count_if(front, [](const FrontRow& one) { return one.certain; });
   return fmt::format(
       "{} points at the stated constants of energy and area. {} of them are on it for certain, "
       "wherever the constants lie in their ranges, and {} more are on it somewhere in them. Any "
@@ -184,28 +157,27 @@ std::string count_text(const std::vector<FrontRow>& front, bool ranges) {
 }
 
 std::string front_section(const SweepTable& table) {
-  const std::vector<const SweepColumn*> objectives = default_objectives(table);
+  const Columns objectives = default_objectives(table);
   if (objectives.empty()) {
     return {};
   }
-  std::vector<const SweepColumn*> shown;
+  Columns shown;
   std::vector<std::string> names;
   for (const SweepColumn& column : table.columns) {
-    const bool is_objective =
-        std::find(objectives.begin(), objectives.end(), &column) != objectives.end();
-    if (column.role == SweepColumn::Role::kPosition || column.role == SweepColumn::Role::kAxis ||
-        is_objective || column.name == "speedup") {
+    const bool is_objective = std::ranges::count(objectives, &column) > 0;
+    if (column.role == SweepColumn::Role::kPosition || column.role == SweepColumn::Role::kAxis || is_objective ||
+        column.name == "speedup") {
       shown.push_back(&column);
       names.push_back(column.name);
     }
   }
   std::string goals;
   for (const SweepColumn* objective : objectives) {
-    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ",
-                         objective->more_is_better() ? "most" : "least", objective->name);
+    goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", objective->more_is_better() ? "most" : "least",
+                         objective->name);
   }
   std::vector<FrontRow> front = front_within_ranges(table, objectives);
-  std::stable_partition(front.begin(), front.end(), [](const FrontRow& one) { return one.stated; });
+  std::ranges::stable_partition(front, [](const FrontRow& one) { return one.stated; });
   const std::vector<FrontGroup> groups = equal_rows(table, objectives, front);
   const bool ranges = !table.costs.sets.empty();
   const bool share = groups.size() < front.size();
@@ -215,14 +187,12 @@ std::string front_section(const SweepTable& table) {
   if (ranges) {
     names.emplace_back("on the front");
   }
-  std::string text =
-      fmt::format("\n## Pareto front\n\nPer workload: {}. {}{}\n\n", goals,
-                  count_text(front, ranges),
-                  share ? fmt::format(" Points that are equal in these figures share one of {} "
-                                      "rows, which tells the values that make no difference.",
-                                      groups.size())
-                        : "") +
-      without_objectives(table, objectives) + markdown_header(names);
+  std::string text = fmt::format("\n## Pareto front\n\nPer workload: {}. {}{}\n\n", goals, count_text(front, ranges),
+                                 share ? fmt::format(" Points that are equal in these figures share one of {} "
+                                                     "rows, which tells the values that make no difference.",
+                                                     groups.size())
+                                       : "") +
+                     without_objectives(table, objectives) + markdown_header(names);
   for (std::size_t i = 0; i < std::min(groups.size(), kMaxFrontRows); ++i) {
     const FrontGroup& group = groups[i];
     std::vector<std::string> cells;
@@ -248,16 +218,15 @@ std::string again_section(const SweepTable& table) {
   if (points.empty()) {
     return {};
   }
-  const auto count = [&](auto holds) { return std::count_if(points.begin(), points.end(), holds); };
+  const auto count = [&](auto holds) { return std::ranges::count_if(points, holds); };
   std::string text = fmt::format(
       "\n## Simulated again\n\nSystemC simulated {} points on the front or within {:.0f} % of it. "
       "{} of them differ from the closed form by more than {:.0f} % in an objective. {} of the {} "
       "that are on the front are beaten by another one of these points in SystemC.\n\n",
-      points.size(), 100 * kFidelitiesAgree, count([](const auto& one) { return one.differs; }),
-      100 * kFidelitiesAgree,
+      points.size(), 100 * kFidelitiesAgree, count([](const auto& one) { return one.differs; }), 100 * kFidelitiesAgree,
       count([](const auto& one) { return one.was_on_front && one.is_beaten; }),
       count([](const auto& one) { return one.was_on_front; }));
-  std::vector<const SweepColumn*> shown{table.find("position")};
+  Columns shown{table.find("position")};
   std::vector<std::string> header{"position"};
   for (const SweepColumn& column : table.columns) {
     if (column.role == SweepColumn::Role::kAxis) {
@@ -266,8 +235,7 @@ std::string again_section(const SweepTable& table) {
     }
   }
   const SweepColumn& first = *default_objectives(table).front();
-  header.insert(header.end(),
-                {first.name, "by SystemC", "difference", "on the front", "in SystemC"});
+  header.insert(header.end(), {first.name, "by SystemC", "difference", "on the front", "in SystemC"});
   text += markdown_header(header);
   for (std::size_t i = 0; i < std::min(points.size(), kMaxFrontRows); ++i) {
     const SimulatedAgain& one = points[i];
@@ -276,11 +244,9 @@ std::string again_section(const SweepTable& table) {
       cells.push_back(table.text(*column, one.row));
     }
     const double closed_form = first.numbers[one.row];
-    cells.insert(
-        cells.end(),
-        {fmt::format("{:.6g}", closed_form), fmt::format("{:.6g}", closed_form * one.time_ratio),
-         fmt::format("{:+.1f} %{}", 100 * (one.time_ratio - 1), one.differs ? " (differs)" : ""),
-         one.was_on_front ? "yes" : "near it", one.is_beaten ? "beaten" : "not beaten"});
+    cells.insert(cells.end(), {fmt::format("{:.6g}", closed_form), fmt::format("{:.6g}", closed_form * one.time_ratio),
+                               fmt::format("{:+.1f} %{}", 100 * (one.time_ratio - 1), one.differs ? " (differs)" : ""),
+                               one.was_on_front ? "yes" : "near it", one.is_beaten ? "beaten" : "not beaten"});
     text += markdown_row(cells);
   }
   return text + more_in_csv(points.size());
@@ -298,8 +264,7 @@ std::string failure_section(const SweepTable& table) {
     return {};
   }
   std::vector<std::pair<std::string, std::size_t>> ordered(counts.begin(), counts.end());
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(ordered, [](const auto& a, const auto& b) { return a.second > b.second; });
   std::string text = "\n## Failures\n\n" + markdown_header({"points", "reason"});
   for (std::size_t i = 0; i < std::min(ordered.size(), kMaxReasons); ++i) {
     text += markdown_row({std::to_string(ordered[i].second), ordered[i].first});
@@ -314,9 +279,8 @@ std::string evidence_section(const SweepEntries& entries) {
     return {};
   }
   std::string text = "\n";
-  std::istringstream lines(found->second);
-  for (std::string line; std::getline(lines, line);) {
-    text += "- evidence, " + markdown_cell(line) + "\n";
+  for (const std::string_view line : workload::parts_of(found->second, '\n')) {
+    text += "- evidence, " + markdown_cell(std::string(line)) + "\n";
   }
   return text;
 }
@@ -328,14 +292,13 @@ std::string markdown(const SweepTable& table) {
     text += markdown_cell(entries.description) + "\n\n";
   }
   const auto spec = nlohmann::json::parse(entries.text("spec"), nullptr, false);
-  text +=
-      fmt::format("{} points, {} failed; {}; sptcsim {}, sweep {}.\n", table.rows, table.failures,
-                  made_by(spec), entries.text("version"), entries.text("digest").substr(0, 12));
+  text += fmt::format("{} points, {} failed; {}; sptcsim {}, sweep {}.\n", table.rows, table.failures, made_by(spec),
+                      entries.text("version"), entries.text("digest").substr(0, 12));
   if (table.missing > 0) {
     text += fmt::format("\nNot whole: {} points of the sweep are missing.\n", table.missing);
   }
-  text += evidence_section(entries) + sensitivity_section(table) + front_section(table) +
-          again_section(table) + failure_section(table);
+  text += evidence_section(entries) + sensitivity_section(table) + front_section(table) + again_section(table) +
+          failure_section(table);
   if (const auto assumed = entries.texts.find("assumed"); assumed != entries.texts.end()) {
     text += "\n## Assumed parameters\n\n" + markdown_cell(assumed->second) + "\n";
   }
@@ -346,16 +309,11 @@ std::string markdown(const SweepTable& table) {
 
 void require_report_format(std::string_view format) {
   constexpr std::array<std::string_view, 3> kNames{"csv", "markdown", "html"};
-  if (std::find(kNames.begin(), kNames.end(), format) == kNames.end()) {
-    throw base::InputError("unknown --format " + base::unknown_name(format, kNames));
-  }
+  workload::place_among(kNames, format, "unknown --format");
 }
 
-std::string sweep_report(const SweepTable& table, std::string_view format,
-                         const std::string& command) {
-  return format == "csv"    ? csv(table)
-         : format == "html" ? html_report(table, command)
-                            : markdown(table);
+std::string sweep_report(const SweepTable& table, std::string_view format, const std::string& command) {
+  return format == "csv" ? csv(table) : format == "html" ? html_report(table, command) : markdown(table);
 }
 
 std::string sweep_report(const std::filesystem::path& results, std::string_view format) {

@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_spec.h"
 
-#include "models/base/error.h"
 #include "sim/config/architecture.h"
 #include "sim/config/derivation.h"
-#include "sim/config/documented_architecture.h"
 #include "sim/config/named_file.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_table.h"
 #include "sim/sweep/database.h"
-#include "sim/sweep/spec_parts.h"
 #include "sim/workload/dim_lists.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstdint>
-#include <set>
 
 namespace sptc::sweep {
 namespace {
@@ -45,17 +37,12 @@ class SpecReader {
   }
 
   SweepSpec read() {
-    constexpr std::array<std::string_view, 11> kKeys = {
-        "schema", "name",  "description", "arch",  "workloads", "options",
-        "axes",   "where", "sample",      "store", "limits"};
-    root_.allow_only(kKeys);
-    if (root_.text("schema") != kSchema) {
-      (root_.place() / "schema").fail(fmt::format("must be \"{}\"", kSchema));
-    }
+    root_.allow_only({"schema", "name", "description", "arch", "workloads", "options", "axes", "where", "sample",
+                      "store", "limits"});
+    root_.require_schema(kSchema);
     spec_.name = root_.text("name");
     root_.text_or("description", "");
-    add_dimension(
-        {{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads", 1}});
+    add_dimension({{SweepAxis::Kind::kWorkload, "workload", "", {}, root_.place() / "workloads", 1}});
     read_architectures();
     read_options();
     read_axes();
@@ -67,10 +54,7 @@ class SpecReader {
   }
 
  private:
-  // --- workloads ---
-
-  /// Reads every workload for every combination of the axes that vary dimensions, and names the
-  /// values of its axis.
+  /// Reads every workload for every combination of dimensions, and names the values of its axis.
   void read_workloads() {
     workload::DimLists lists;
     std::set<std::string> varied;
@@ -93,21 +77,18 @@ class SpecReader {
     SweepAxis& axis = spec_.axes.front();
     axis.stride = stride;
     const std::vector<workload::NamedDims> all = workload::combinations(lists);
-    for (const WorkloadSource& source :
-         read_workload_sources(root_, spec_.file.parent_path(), varied)) {
+    for (const WorkloadSource& source : read_workload_sources(root_, spec_.file.parent_path(), varied)) {
       for (const workload::NamedDims& dims : all) {
         spec_.workloads.push_back(read_source(source, dims));
       }
       const std::string& name = spec_.workloads.back().name;
-      if (std::find(axis.values.begin(), axis.values.end(), name) != axis.values.end()) {
-        source.place.fail(fmt::format("a second workload is called '{}'", io::printable(name)));
+      if (std::ranges::count(axis.values, json(name)) > 0) {
+        source.place.fail("a second workload is called '{}'", io::printable(name));
       }
       axis.values.emplace_back(name);
     }
     spec_.dimensions.front().size = axis.values.size();
   }
-
-  // --- architectures ---
 
   void read_architectures() {
     SweepAxis axis{SweepAxis::Kind::kArch, "arch", "", {}, root_.place() / "arch"};
@@ -117,17 +98,16 @@ class SpecReader {
     for (std::size_t i = 0; i < array.size(); ++i) {
       const io::JsonPlace place = several ? axis.place / i : axis.place;
       if (!array[i].is_string()) {
-        place.fail("must be the name or path of an architecture, not " + io::describe(array[i]));
+        place.fail("must be the name or path of an architecture, not {}", io::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
-      const std::string file =
-          config::is_path(word) ? resolved(word, spec_.file.parent_path()).string() : word;
+      const std::string file = config::is_path(word) ? resolved(word, spec_.file.parent_path()).string() : word;
       config::DocumentedArchitecture architecture = config::load_documented_architecture(file);
       const std::string name = architecture.value.gpu.name;
-      if (std::find(axis.values.begin(), axis.values.end(), name) != axis.values.end()) {
-        place.fail(fmt::format("a second architecture is called '{}'", io::printable(name)));
+      if (std::ranges::count(axis.values, json(name)) > 0) {
+        place.fail("a second architecture is called '{}'", io::printable(name));
       }
-      // With the fitted design, which is in the document alone.
+      // The fitted design is in the document alone.
       std::vector<std::string> bases = std::move(architecture.value.bases);
       architecture.value = config::to_architecture(architecture.document, name);
       architecture.value.bases = std::move(bases);
@@ -137,8 +117,6 @@ class SpecReader {
     add_dimension({std::move(axis)});
   }
 
-  // --- options and axes ---
-
   void read_options() {
     if (!root_.has("options")) {
       return;
@@ -146,8 +124,7 @@ class SpecReader {
     const io::JsonObject options = root_.object("options");
     for (const auto& [key, value] : options.value().items()) {
       if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
-        (options.place() / key)
-            .fail("must be a number, a word or true or false, not " + io::describe(value));
+        (options.place() / key).fail("must be a number, a word or true or false, not {}", io::describe(value));
       }
       spec_.options[key] = run::option_text(value);
     }
@@ -156,8 +133,7 @@ class SpecReader {
   /// Many points take the closed form unless the specification says otherwise.
   void choose_fidelity() {
     constexpr const char* kFidelity = "fidelity";
-    if (spec_.option_axis(kFidelity) == nullptr &&
-        spec_.options.emplace(kFidelity, "analytic").second) {
+    if (spec_.option_axis(kFidelity) == nullptr && spec_.options.emplace(kFidelity, "analytic").second) {
       spec_.document["options"][kFidelity] = "analytic";
     }
   }
@@ -174,15 +150,14 @@ class SpecReader {
         add_dimension({read_axis(object, false)});
         continue;
       }
-      constexpr std::array<std::string_view, 1> kKeys = {"zip"};
-      object.allow_only(kKeys);
+      object.allow_only({"zip"});
       std::vector<SweepAxis> zipped;
       const json& inner = object.array("zip");
       for (std::size_t j = 0; j < inner.size(); ++j) {
         zipped.push_back(read_axis(io::JsonObject(inner[j], place / "zip" / j), true));
         if (zipped[j].values.size() != zipped[0].values.size()) {
-          zipped[j].place.fail(fmt::format("has {} values, but the first axis of the zip has {}",
-                                           zipped[j].values.size(), zipped[0].values.size()));
+          zipped[j].place.fail("has {} values, but the first axis of the zip has {}", zipped[j].values.size(),
+                               zipped[0].values.size());
         }
       }
       require_different(zipped, place / "zip");
@@ -199,17 +174,13 @@ class SpecReader {
         combination.push_back(axis.values[i]);
       }
       if (!seen.insert(combination).second) {
-        place.fail(
-            fmt::format("combination {} stands twice: {}", i,
-                        json(combination).dump(-1, ' ', false, json::error_handler_t::replace)));
+        place.fail("combination {} stands twice: {}", i, io::json_text(json(combination)));
       }
     }
   }
 
   SweepAxis read_axis(const io::JsonObject& object, bool zipped) {
-    constexpr std::array<std::string_view, 7> kKeys = {"parameter", "option", "dim",   "name",
-                                                       "values",    "range",  "random"};
-    object.allow_only(kKeys);
+    object.allow_only({"parameter", "option", "dim", "name", "values", "range", "random"});
     constexpr std::array<std::pair<std::string_view, SweepAxis::Kind>, 3> kTargets{
         {{"parameter", SweepAxis::Kind::kParameter},
          {"option", SweepAxis::Kind::kOption},
@@ -231,8 +202,7 @@ class SpecReader {
     if (axis.kind == SweepAxis::Kind::kParameter) {
       // The same pointer in each architecture, or the axis would mean different things.
       for (const config::DocumentedArchitecture& architecture : spec_.architectures) {
-        axis.target =
-            config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
+        axis.target = config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
       }
     }
     axis.name = object.text_or("name", default_name(axis.target));
@@ -244,28 +214,22 @@ class SpecReader {
 
   static std::string default_name(const std::string& target) {
     std::string name = target.substr(target.rfind('/') + 1);
-    std::replace(name.begin(), name.end(), '-', '_');
+    std::ranges::replace(name, '-', '_');
     return name;
   }
 
   void check_name(const SweepAxis& axis) const {
     const auto fail = [&](const std::string& problem) {
-      axis.place.fail(fmt::format("the name '{}' {}", io::printable(axis.name), problem));
+      axis.place.fail("the name '{}' {}", io::printable(axis.name), problem);
     };
-    const auto letter = [](char c) {
-      return std::isalpha(static_cast<unsigned char>(c)) || c == '_';
-    };
-    const auto word = [&](char c) {
-      return letter(c) || std::isdigit(static_cast<unsigned char>(c));
-    };
-    if (axis.name.size() > 60 || !letter(axis.name.front()) ||
-        !std::all_of(axis.name.begin(), axis.name.end(), word)) {
+    const auto letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) || c == '_'; };
+    const auto word = [&](char c) { return letter(c) || std::isdigit(static_cast<unsigned char>(c)); };
+    if (axis.name.size() > 60 || !letter(axis.name.front()) || !std::ranges::all_of(axis.name, word)) {
       fail("must be a letter and letters, digits and underscores: give another with 'name'");
     }
     const std::string column = as_column(axis.name);
     const auto is_prefix = [&](std::string_view prefix) { return column.starts_with(prefix); };
-    if (std::count(kReservedNames.begin(), kReservedNames.end(), column) > 0 ||
-        std::any_of(kReservedPrefixes.begin(), kReservedPrefixes.end(), is_prefix)) {
+    if (std::ranges::count(kReservedNames, column) > 0 || std::ranges::any_of(kReservedPrefixes, is_prefix)) {
       fail("has a meaning of its own in the results: give another with 'name'");
     }
     for (const SweepAxis& other : spec_.axes) {
@@ -279,12 +243,12 @@ class SpecReader {
   void check_target(const SweepAxis& axis) const {
     for (const SweepAxis& other : spec_.axes) {
       if (other.kind == axis.kind && other.target == axis.target) {
-        axis.place.fail(fmt::format("'{}' is varied by another axis already", axis.target));
+        axis.place.fail("'{}' is varied by another axis already", axis.target);
       }
     }
     if (axis.kind == SweepAxis::Kind::kOption) {
       if (spec_.options.contains(axis.target)) {
-        axis.place.fail(fmt::format("'{}' is set under /options too", io::printable(axis.target)));
+        axis.place.fail("'{}' is set under /options too", io::printable(axis.target));
       }
       return;
     }
@@ -294,9 +258,8 @@ class SpecReader {
     if (axis.values.size() == 1) {
       for (const config::DocumentedArchitecture& architecture : spec_.architectures) {
         if (config::parameter_value(architecture.document, axis.target) == axis.values.front()) {
-          axis.place.fail(fmt::format("changes nothing: {} is {} in '{}' already", axis.target,
-                                      io::describe(axis.values.front()),
-                                      architecture.value.gpu.name));
+          axis.place.fail("changes nothing: {} is {} in '{}' already", axis.target, io::describe(axis.values.front()),
+                          architecture.value.gpu.name);
         }
       }
     }
@@ -320,8 +283,7 @@ class SpecReader {
       const std::string_view message = error.what();
       if (message.find(axis.target + "/value: ") != std::string_view::npos ||
           message.find(axis.target + ": ") != std::string_view::npos) {
-        axis.place.fail(fmt::format("the value {} is refused: {}", io::describe(value),
-                                    message.substr(0, message.find('\n'))));
+        axis.place.fail("the value {} is refused: {}", io::describe(value), message.substr(0, message.find('\n')));
       }
     }
   }
@@ -331,9 +293,8 @@ class SpecReader {
     dimension.size = axes.front().values.size();
     for (SweepAxis& axis : axes) {
       for (const std::size_t i : dimension.axes) {  // zipped axes do not know each other yet
-        if (as_column(spec_.axes[i].name) == as_column(axis.name) ||
-            spec_.axes[i].target == axis.target) {
-          axis.place.fail(fmt::format("'{}' stands twice in the zip", axis.name));
+        if (as_column(spec_.axes[i].name) == as_column(axis.name) || spec_.axes[i].target == axis.target) {
+          axis.place.fail("'{}' stands twice in the zip", axis.name);
         }
       }
       dimension.axes.push_back(spec_.axes.size());
@@ -341,8 +302,6 @@ class SpecReader {
     }
     spec_.dimensions.push_back(std::move(dimension));
   }
-
-  // --- the rest ---
 
   void read_conditions() {
     if (!root_.has("where")) {
@@ -362,34 +321,24 @@ class SpecReader {
 
   void read_rest() {
     if (root_.has("sample")) {
-      constexpr std::array<std::string_view, 2> kKeys = {"points", "seed"};
       const io::JsonObject sample = root_.object("sample");
-      sample.allow_only(kKeys);
-      spec_.sample_points =
-          static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
+      sample.allow_only({"points", "seed"});
+      spec_.sample_points = static_cast<std::uint64_t>(sample.integer("points", 1, kMaxSamplePoints));
       spec_.sample_seed = static_cast<std::uint64_t>(sample.integer_or("seed", 0, 0, INT64_MAX));
     }
-    const std::string store = root_.text_or("store", "operations");
-    if (store != "operations" && store != "totals") {
-      (root_.place() / "store")
-          .fail("must be \"operations\" or \"totals\", not " + io::describe(store));
-    }
-    spec_.store_operations = store == "operations";
+    spec_.store_operations = root_.choice("store", {"operations", "totals"}) == 0;
     if (root_.has("limits")) {
-      constexpr std::array<std::string_view, 2> kKeys = {"timeout_s", "memory_mb"};
       const io::JsonObject limits = root_.object("limits");
-      limits.allow_only(kKeys);
+      limits.allow_only({"timeout_s", "memory_mb"});
       if (limits.has("timeout_s")) {
         const json& value = limits.require("timeout_s");
         if (!value.is_number() || !(value.get<double>() > 0) || value.get<double>() > 1e7) {
-          (limits.place() / "timeout_s")
-              .fail("must be a number of seconds above 0, not " + io::describe(value));
+          (limits.place() / "timeout_s").fail("must be a number of seconds above 0, not {}", io::describe(value));
         }
         spec_.timeout_s = value.get<double>();
       }
       if (limits.has("memory_mb")) {
-        spec_.memory_mb =
-            static_cast<std::uint64_t>(limits.integer("memory_mb", 64, std::int64_t{1} << 30));
+        spec_.memory_mb = static_cast<std::uint64_t>(limits.integer("memory_mb", 64, std::int64_t{1} << 30));
       }
     }
   }
@@ -409,9 +358,8 @@ std::vector<std::string> SweepSpec::axis_names() const {
 }
 
 const SweepAxis* SweepSpec::option_axis(std::string_view option) const {
-  const auto found = std::find_if(axes.begin(), axes.end(), [&](const SweepAxis& axis) {
-    return axis.kind == SweepAxis::Kind::kOption && axis.target == option;
-  });
+  const auto found = std::ranges::find_if(
+      axes, [&](const SweepAxis& axis) { return axis.kind == SweepAxis::Kind::kOption && axis.target == option; });
   return found == axes.end() ? nullptr : &*found;
 }
 
@@ -429,8 +377,7 @@ std::string made_by(const json& document) {
   if (options == document.end() || !options->contains("fidelity")) {
     return "made as the axis fidelity says";
   }
-  return run::made_by(run::parse_word<run::Fidelity>((*options)["fidelity"].get<std::string>()),
-                      {});
+  return run::made_by(run::parse_word<run::Fidelity>((*options)["fidelity"].get<std::string>()), {});
 }
 
 }  // namespace sptc::sweep

@@ -5,20 +5,8 @@
 #include "sim/io/json_reader.h"
 #include "sim/workload/workload.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 namespace sptc::sweep {
 
-/// One thing that a sweep varies.
 struct SweepAxis {
   enum class Kind {
     kWorkload,   ///< values are names of workloads
@@ -32,7 +20,7 @@ struct SweepAxis {
   std::string target;
   std::vector<nlohmann::json> values;  ///< numbers, words or booleans, no two equal
   io::JsonPlace place;
-  /// Of a workload or a dimension: by how much its next value advances in SweepSpec::workloads.
+  /// How much the next value of a workload or a dimension advances in SweepSpec::workloads.
   std::size_t stride = 0;
 };
 
@@ -48,8 +36,7 @@ struct SweepWorkload {
   workload::Workload workload;
 };
 
-/// What makes the numbers of the points of a specification, as SweepSpec::document has it: see
-/// run::made_by().
+/// What makes the numbers of the points: see run::made_by().
 std::string made_by(const nlohmann::json& document);
 
 /// A sweep as configs/sweeps/README.md describes it, checked as far as it can be without running.
@@ -80,5 +67,38 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
+
+/// The values of an axis: "values": [...], or "range": {from, to, step | factor}, or "random":
+/// {from, to, count, seed, scale, integer}. Whole numbers come back as integers. Throws InputError
+/// unless there is exactly one of them, all values are numbers, words or booleans, and no two are
+/// equal where the axis is not `zipped` with others.
+std::vector<nlohmann::json> read_axis_values(const io::JsonObject& axis, bool zipped);
+
+/// A file with values of its dimensions, or a GEMM.
+struct WorkloadSource {
+  std::filesystem::path file;  ///< empty: `gemm`
+  workload::NamedDims dims;
+  workload::Workload gemm;
+  io::JsonPlace place;
+};
+
+std::filesystem::path resolved(const std::string& path, const std::filesystem::path& folder);
+
+/// What "workloads" of a spec in `folder` lists, one source for every combination of dimensions but
+/// those `varied` by axes. Throws InputError.
+std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec, const std::filesystem::path& folder,
+                                                  const std::set<std::string>& varied);
+
+/// `source` with its dimensions and `more`, named without those of `more`. Throws InputError.
+SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDims& more);
+
+/// XXH3 of 128 bits as 32 hexadecimal digits: tells contents apart that nobody made to look alike.
+std::string fingerprint(std::string_view bytes);
+
+/// A digest of a file's content, whatever its size. Throws InputError where it cannot be read.
+std::string fingerprint_of_file(const std::filesystem::path& file);
+
+/// A digest of the running program: tells two builds of one version apart.
+const std::string& program_digest();
 
 }  // namespace sptc::sweep

@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_status.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/sweep/database.h"
-#include "sim/sweep/results_file.h"
 
 #include <fmt/chrono.h>
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cerrno>
 #include <ctime>
@@ -19,8 +13,6 @@
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
-#include <unordered_map>
-#include <utility>
 
 namespace sptc::sweep {
 
@@ -53,15 +45,14 @@ std::vector<std::filesystem::path> shards_of(const std::filesystem::path& result
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     const std::string number = name.starts_with(begin) ? name.substr(begin.size()) : "";
-    const bool whole = !number.empty() && number.size() < 10 &&
-                       std::all_of(number.begin(), number.end(), [](char c) {
-                         return std::isdigit(static_cast<unsigned char>(c)) != 0;
-                       });
+    const bool whole = !number.empty() && number.size() < 10 && std::ranges::all_of(number, [](char c) {
+      return std::isdigit(static_cast<unsigned char>(c)) != 0;
+    });
     if (whole) {
       found.emplace_back(std::stoul(number), results.string() + "." + number);
     }
   }
-  std::sort(found.begin(), found.end());
+  std::ranges::sort(found);
   std::vector<std::filesystem::path> files;
   for (auto& [number, file] : found) {
     files.push_back(std::move(file));
@@ -79,8 +70,7 @@ std::vector<std::filesystem::path> all_of(std::span<const std::filesystem::path>
     }
     const std::vector<std::filesystem::path> shards = shards_of(file);
     if (shards.empty()) {
-      throw base::InputError(fmt::format("{0}: no such file, and no shard {0}.1, {0}.2, ...",
-                                         io::printable(file.string())));
+      io::refuse("{0}: no such file, and no shard {0}.1, {0}.2, ...", io::printable(file.string()));
     }
     all.insert(all.end(), shards.begin(), shards.end());
   }
@@ -88,8 +78,7 @@ std::vector<std::filesystem::path> all_of(std::span<const std::filesystem::path>
 }
 
 /// Counts the rows of a part. `seen`: whether each point is done in any part.
-void count_rows(Database& database, PartStatus& part,
-                std::unordered_map<std::int64_t, bool>& seen) {
+void count_rows(Database& database, PartStatus& part, std::unordered_map<std::int64_t, bool>& seen) {
   if (columns_of(database, "points").empty()) {
     return;
   }
@@ -128,7 +117,7 @@ void RunMarker::update(const SweepProgress& progress) {
   mark_.seconds_left = progress.seconds_left;
   try {
     size_beside(results_, kEnd);  // no link that would lead elsewhere
-    io::write_file(file_, json(mark_).dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+    io::write_file(file_, io::json_text(json(mark_)) + "\n");
   } catch (const base::InputError&) {  // of a full disk the results will say so
   }
 }
@@ -165,8 +154,7 @@ std::optional<std::size_t> SweepStatus::missing() const {
 }
 
 std::string SweepStatus::state() const {
-  const bool running =
-      std::any_of(parts.begin(), parts.end(), [](const PartStatus& part) { return part.running; });
+  const bool running = std::ranges::any_of(parts, [](const PartStatus& part) { return part.running; });
   if (missing() != 0 || parts.empty()) {
     return running ? "running" : "stopped";
   }
@@ -178,8 +166,7 @@ SweepStatus sweep_status(std::span<const std::filesystem::path> files) {
   std::string digest, first;
   std::unordered_map<std::int64_t, bool> seen;
   for (const std::filesystem::path& file : all_of(files)) {
-    PartStatus& part = status.parts.emplace_back(
-        PartStatus{file, 0, 0, is_being_written(file), read_run_mark(file)});
+    PartStatus& part = status.parts.emplace_back(PartStatus{file, 0, 0, is_being_written(file), read_run_mark(file)});
     std::error_code error;
     if (part.running && std::filesystem::file_size(file, error) == 0) {
       continue;  // it begins
@@ -193,7 +180,7 @@ SweepStatus sweep_status(std::span<const std::filesystem::path> files) {
       status.version = entries.text("version");
       status.points = entries.points;
     } else if (digest != entries.text("digest")) {
-      throw base::InputError(fmt::format("{} and {} are not of one sweep", first, database.file()));
+      io::refuse("{} and {} are not of one sweep", first, database.file());
     }
     count_rows(database, part, seen);
   }
@@ -203,31 +190,19 @@ SweepStatus sweep_status(std::span<const std::filesystem::path> files) {
   return status;
 }
 
-namespace {
-
-std::string number(const std::optional<std::uint64_t>& count) {
-  return count ? std::to_string(*count) : "unknown";
-}
-
-json json_number(const std::optional<std::uint64_t>& count) {
-  return count ? json(*count) : json(nullptr);
-}
-
-}  // namespace
-
 std::string status_text(const SweepStatus& status) {
-  std::string text = fmt::format("{}: {}; {} points planned, {} done, {} failed, {} missing\n\n",
-                                 io::printable(status.name), status.state(), number(status.points),
-                                 status.done, status.failed, number(status.missing()));
-  text +=
-      fmt::format("{:>10} {:>10}  {:<8} {:<44} {}\n", "done", "failed", "shard", "where", "file");
+  std::string text =
+      fmt::format("{}: {}; {} points planned, {} done, {} failed, {} missing\n\n", io::printable(status.name),
+                  status.state(), status.points ? std::to_string(*status.points) : "unknown", status.done,
+                  status.failed, status.missing() ? std::to_string(*status.missing()) : "unknown");
+  text += fmt::format("{:>10} {:>10}  {:<8} {:<44} {}\n", "done", "failed", "shard", "where", "file");
   for (const PartStatus& part : status.parts) {
     std::string where = part.running ? "runs" : "";
     std::string shard;
     if (part.run) {
       shard = io::printable(part.run->shard);
-      where = fmt::format("{} {} pid {}", part.running ? "runs on" : "was stopped on",
-                          io::printable(part.run->host), part.run->pid);
+      where = fmt::format("{} {} pid {}", part.running ? "runs on" : "was stopped on", io::printable(part.run->host),
+                          part.run->pid);
       if (part.running) {
         where += fmt::format(", {} of {}", part.run->done, part.run->points);
       }
@@ -245,18 +220,18 @@ std::string status_json(const SweepStatus& status) {
                      {"done", part.done},
                      {"failed", part.failed},
                      {"running", part.running},
-                     {"run", part.run ? json(*part.run) : json(nullptr)}});
+                     {"run", part.run ? json(*part.run) : json()}});
   }
   const json root{{"schema", "sptcsim-sweep-status/0.1"},
                   {"name", status.name},
                   {"version", status.version},
                   {"state", status.state()},
-                  {"points", json_number(status.points)},
+                  {"points", status.points ? json(*status.points) : json()},
                   {"done", status.done},
                   {"failed", status.failed},
-                  {"missing", json_number(status.missing())},
+                  {"missing", status.missing() ? json(*status.missing()) : json()},
                   {"parts", parts}};
-  return root.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return io::json_text(root, 2) + "\n";
 }
 
 }  // namespace sptc::sweep

@@ -4,13 +4,6 @@
 #include "sim/sweep/coordinator.h"
 
 #include <chrono>
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace sptc::sweep {
 
@@ -44,14 +37,12 @@ class RunMarker {
   std::chrono::steady_clock::time_point written_;
 };
 
-/// The mark of `results`; nothing where there is none that can be read. The process that wrote it
-/// may have ended since: is_being_written() knows.
+/// Nothing where none can be read. Its process may have ended since: is_being_written() knows.
 std::optional<RunMark> read_run_mark(const std::filesystem::path& results);
 
 /// Whether a sweep writes to the file `results` now, on any machine whose file locks reach it.
 bool is_being_written(const std::filesystem::path& results);
 
-/// One file of a sweep's results.
 struct PartStatus {
   std::filesystem::path file;
   std::size_t done = 0, failed = 0;  ///< rows
@@ -59,7 +50,6 @@ struct PartStatus {
   std::optional<RunMark> run;        ///< the sweep that writes, or that ended without its end
 };
 
-/// How far a sweep is over all of its parts.
 struct SweepStatus {
   std::string name, version;
   std::optional<std::uint64_t> points;  ///< planned; nothing before a part says it
@@ -77,7 +67,7 @@ struct SweepStatus {
 /// FILE.2, ... Throws InputError where there are none, or for files of different sweeps.
 SweepStatus sweep_status(std::span<const std::filesystem::path> files);
 
-/// For a reader, and as JSON of the schema sptcsim-sweep-status/0.1.
+/// The status for a reader, and as JSON of the schema sptcsim-sweep-status/0.1.
 std::string status_text(const SweepStatus& status);
 std::string status_json(const SweepStatus& status);
 

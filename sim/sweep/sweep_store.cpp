@@ -1,39 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_store.h"
 
-#include "models/base/error.h"
-#include "sim/config/documented_architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/sweep/cost_sets.h"
-#include "sim/sweep/digest.h"
-#include "sim/sweep/results_file.h"
-#include "sim/sweep/sweep_evidence.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <set>
-#include <span>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::sweep {
 namespace {
 
 using nlohmann::json;
-
-std::string json_text(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
-}
 
 /// Pointers of the parameters that nobody has measured or cited, in any architecture of the sweep.
 std::string assumed_parameters(const SweepSpec& spec) {
@@ -74,8 +60,7 @@ std::uint64_t points_of(const SweepPlan& plan) {
   return points;
 }
 
-/// Of a file that nobody has open for writing; nothing where it is empty. It comes from anywhere:
-/// it is looked at before SQLite may write to it.
+/// Nothing where the file is empty. It comes from anywhere: SQLite may not write to it before.
 std::optional<SweepEntries> entries_of(const std::filesystem::path& file) {
   {
     Database results(file, Database::Mode::kRead);
@@ -87,8 +72,7 @@ std::optional<SweepEntries> entries_of(const std::filesystem::path& file) {
   return read_entries(results);
 }
 
-/// The file that `file` names, behind links that its user made. What a sweep writes beside it has
-/// names that nobody chose: a link there is refused.
+/// `file` behind links that its user made. A link among what a sweep writes beside it is refused.
 std::filesystem::path without_links_beside(const std::filesystem::path& file) {
   std::filesystem::path behind = io::behind_link(file);
   for (const std::string of : {"", ".timing"}) {  // and what SystemC says again, until it is added
@@ -105,8 +89,8 @@ std::filesystem::path without_links_beside(const std::filesystem::path& file) {
 bool is_named(int descriptor, const std::filesystem::path& file) {
   struct stat opened {};
   struct stat named {};
-  return ::fstat(descriptor, &opened) == 0 && ::stat(file.c_str(), &named) == 0 &&
-         opened.st_dev == named.st_dev && opened.st_ino == named.st_ino;
+  return ::fstat(descriptor, &opened) == 0 && ::stat(file.c_str(), &named) == 0 && opened.st_dev == named.st_dev &&
+         opened.st_ino == named.st_ino;
 }
 
 }  // namespace
@@ -116,8 +100,7 @@ FileLock::FileLock(const std::filesystem::path& file) {
   std::error_code error;
   const std::filesystem::path parent = file.has_parent_path() ? file.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw base::InputError(
-        fmt::format("{}: there is no directory '{}'", shown, io::printable(parent.string())));
+    io::refuse("{}: there is no directory '{}'", shown, io::printable(parent.string()));
   }
   // The workers of a sweep that was killed end a moment after it, and may hold its lock so long.
   constexpr std::chrono::milliseconds kPatience{2000};
@@ -125,7 +108,7 @@ FileLock::FileLock(const std::filesystem::path& file) {
   const auto begin = std::chrono::steady_clock::now();
   while (!try_to_lock(file)) {
     if (std::chrono::steady_clock::now() - begin > kPatience) {
-      throw base::InputError(fmt::format("{}: another sweep is writing to this file", shown));
+      io::refuse("{}: another sweep is writing to this file", shown);
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
@@ -134,8 +117,7 @@ FileLock::FileLock(const std::filesystem::path& file) {
 bool FileLock::try_to_lock(const std::filesystem::path& file) {
   descriptor_ = ::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
   if (descriptor_ < 0) {
-    throw base::InputError(fmt::format("{}: cannot be written: {}", io::printable(file.string()),
-                                       std::strerror(errno)));
+    io::refuse("{}: cannot be written: {}", io::printable(file.string()), std::strerror(errno));
   }
   // Who had the lock before may have put another file in the place of this one.
   if (::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 && is_named(descriptor_, file)) {
@@ -149,8 +131,7 @@ FileLock::~FileLock() {
   ::close(descriptor_);
 }
 
-SweepStore::SweepStore(const std::filesystem::path& file, const SweepPlan& plan,
-                       const Options& options)
+SweepStore::SweepStore(const std::filesystem::path& file, const SweepPlan& plan, const Options& options)
     : file_(without_links_beside(file)), plan_(plan), lock_(file_) {
   const std::optional<SweepEntries> recorded = entries_of(file_);
   database_ = std::make_unique<Database>(file_, Database::Mode::kWrite);
@@ -171,17 +152,16 @@ void SweepStore::create() {
                              {"build", program_digest()},
                              {"digest", plan_.digest()},
                              {"points", std::to_string(points_of(plan_))},
-                             {"spec", json_text(plan_.spec().document)},
-                             {"axes", json_text(json(plan_.spec().axis_names()))},
+                             {"spec", io::json_text(plan_.spec().document)},
+                             {"axes", io::json_text(json(plan_.spec().axis_names()))},
                              {"assumed", assumed_parameters(plan_.spec())},
                              {"evidence", fmt::format("{}", fmt::join(evidence, "\n"))},
-                             {"costs", json_text(to_json(cost_sets(plan_.spec())))}});
+                             {"costs", io::json_text(to_json(cost_sets(plan_.spec())))}});
   database_->execute("COMMIT");
 }
 
 bool SweepStore::has_rows() {
-  return !columns_of(*database_, "points").empty() &&
-         database_->value("SELECT EXISTS (SELECT * FROM points)") == "1";
+  return !columns_of(*database_, "points").empty() && database_->value("SELECT EXISTS (SELECT * FROM points)") == "1";
 }
 
 void SweepStore::create_anew() {
@@ -195,28 +175,26 @@ void SweepStore::create_anew() {
 void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
   const std::string shown = io::printable(file_.string());
   const bool is_this_sweep = recorded.text("version") == report::program_version() &&
-                             recorded.text("digest") == plan_.digest() &&
-                             recorded.text("build") == program_digest();
+                             recorded.text("digest") == plan_.digest() && recorded.text("build") == program_digest();
   if (!is_this_sweep && !has_rows()) {
     return create_anew();
   }
   if (recorded.text("version") != report::program_version()) {
-    throw base::InputError(
-        fmt::format("{}: holds results of version {}, and this is {}; give another file with --db",
-                    shown, io::printable(recorded.text("version")), report::program_version()));
+    io::refuse("{}: holds results of version {}, and this is {}; give another file with --db", shown,
+               io::printable(recorded.text("version")), report::program_version());
   }
   if (recorded.text("digest") != plan_.digest()) {
-    throw base::InputError(fmt::format(
+    io::refuse(
         "{}: holds results of another sweep ('{}'), or the spec, a workload, an "
         "architecture or a file that it or an option names has changed since; give another "
         "file with --db",
-        shown, io::printable(recorded.text("name"))));
+        shown, io::printable(recorded.text("name")));
   }
   if (recorded.text("build") != program_digest() && !options.mixed_builds) {
-    throw base::InputError(fmt::format(
+    io::refuse(
         "{}: was begun by another build of the program, whose results may differ; give another "
         "file with --db, or --mixed-builds to go on with this one",
-        shown));
+        shown);
   }
   if (columns_of(*database_, "points").empty()) {
     return;  // ended before its first row
@@ -258,8 +236,7 @@ void SweepStore::open_tables() {
 }
 
 void SweepStore::create_tables() {
-  for (const TableLayout& layout :
-       {points_layout(plan_.spec().axis_names()), operations_layout()}) {
+  for (const TableLayout& layout : {points_layout(plan_.spec().axis_names()), operations_layout()}) {
     database_->execute(layout.create(layout.columns({})));
   }
   open_tables();
@@ -268,8 +245,7 @@ void SweepStore::create_tables() {
 void SweepStore::insert(const PointOutcome& outcome) {
   const SweepSpec& spec = plan_.spec();
   const auto position = static_cast<std::int64_t>(outcome.position);
-  const std::string hash =
-      outcome.hash.empty() ? plan_.hash(plan_.point(outcome.position)) : outcome.hash;
+  const std::string hash = outcome.hash.empty() ? plan_.hash(plan_.point(outcome.position)) : outcome.hash;
   Statement& point = points_->row(outcome.totals);
   int parameter = 0;
   point.bind(++parameter, position);

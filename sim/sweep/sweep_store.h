@@ -4,19 +4,9 @@
 #include "sim/sweep/database.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point.h"
-#include "sim/sweep/result_table.h"
 #include "sim/sweep/results_file.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
-#include <memory>
-#include <optional>
-#include <set>
-#include <span>
-#include <string>
 #include <unordered_set>
-#include <vector>
 
 namespace sptc::sweep {
 
@@ -54,8 +44,7 @@ class SweepStore {
     bool mixed_builds = false;  ///< go on with the rows of another build of the same version
   };
 
-  /// Opens `file`, or creates it. Refuses the results of another sweep; one without any row gives
-  /// way.
+  /// Refuses the results of another sweep; one without any row gives way.
   SweepStore(const std::filesystem::path& file, const SweepPlan& plan, const Options& options);
 
   SweepStore(const SweepStore&) = delete;
@@ -64,7 +53,6 @@ class SweepStore {
   const std::filesystem::path& file() const { return file_; }
   bool has(std::uint64_t position) const { return finished_.contains(position); }
   std::size_t size() const { return finished_.size(); }
-  /// Of all rows.
   std::size_t failures() const { return failures_; }
 
   /// Adds rows in one transaction: all or none.
@@ -93,11 +81,10 @@ class SweepStore {
   bool wrote_ = false;
 };
 
-/// Unites the results in `files`, parts of one sweep, in `out`, written beside it and renamed: rows
-/// in order of position, columns of totals in order of name. The same rows give the same tables,
+/// Unites parts of one sweep in `out`: rows in order of position, totals in order of name, the same
 /// whatever the parts. A point that one part has done and another failed is done. Refuses parts of
-/// different sweeps, and of different builds unless `mixed_builds`. Returns the number of rows.
-std::size_t merge_sweeps(std::span<const std::filesystem::path> files,
-                         const std::filesystem::path& out, bool mixed_builds);
+/// different builds unless `mixed_builds`. Returns the number of rows.
+std::size_t merge_sweeps(std::span<const std::filesystem::path> files, const std::filesystem::path& out,
+                         bool mixed_builds);
 
 }  // namespace sptc::sweep

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/sweep_table.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
-#include <map>
-#include <set>
-#include <unordered_map>
 
 namespace sptc::sweep {
 namespace {
@@ -62,8 +54,8 @@ SweepColumn::Role role_of(const std::string& name, const std::set<std::string>& 
                                : Role::kTotal;
 }
 
-/// By the first objective in which they differ, the better one first.
-bool comes_before(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b) {
+/// Orders by the first objective in which they differ, the better one first.
+bool comes_before(const Columns& objectives, std::size_t a, std::size_t b) {
   for (const SweepColumn* objective : objectives) {
     const double sign = objective->more_is_better() ? -1 : 1;
     const double left = sign * objective->numbers[a];
@@ -78,7 +70,8 @@ bool comes_before(const std::vector<const SweepColumn*>& objectives, std::size_t
 /// Values of an axis in its order, and in how many groups each is as good as the best one.
 using BestCounts = std::map<double, std::pair<std::string, std::size_t>>;
 
-/// Of `rows`, which differ in `axis` alone: those within kTie of the best are as good.
+/// Counts the best of `rows`, which differ in `axis` alone: those within kTie of the best are as
+/// good.
 void count_best(const SweepTable& table, const SweepColumn& axis, const SweepColumn& figure,
                 const std::vector<std::size_t>& rows, BestCounts& counts) {
   const bool more = figure.more_is_better();
@@ -108,14 +101,11 @@ std::string best_values(const BestCounts& counts) {
       best.push_back(value.first);
     }
   }
-  return best.size() == 1
-             ? best.front()
-             : "tie: " + best.front() + (best.size() == 2 ? ", " : " to ") + best.back();
+  return best.size() == 1 ? best.front() : "tie: " + best.front() + (best.size() == 2 ? ", " : " to ") + best.back();
 }
 
-Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
-                        const SweepColumn& figure) {
-  std::vector<const SweepColumn*> others;
+Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis, const SweepColumn& figure) {
+  Columns others;
   for (const SweepColumn& column : table.columns) {
     if (column.role == SweepColumn::Role::kAxis && &column != &axis) {
       others.push_back(&column);
@@ -141,9 +131,7 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
       continue;
     }
     ++result.groups;
-    const auto less = [&](std::size_t a, std::size_t b) {
-      return figure.numbers[a] < figure.numbers[b];
-    };
+    const auto less = [&](std::size_t a, std::size_t b) { return figure.numbers[a] < figure.numbers[b]; };
     const auto [smallest, largest] = std::minmax_element(rows.begin(), rows.end(), less);
     const double ratio = figure.numbers[*largest] / figure.numbers[*smallest];
     logarithms += std::log(ratio);
@@ -160,15 +148,12 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis,
 }  // namespace
 
 bool SweepColumn::more_is_better() const {
-  constexpr std::array<std::string_view, 4> kWords = {"speedup", "flops", "accuracy",
-                                                      "performance"};
-  return std::any_of(kWords.begin(), kWords.end(),
-                     [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  constexpr std::array<std::string_view, 4> kWords = {"speedup", "flops", "accuracy", "performance"};
+  return std::ranges::any_of(kWords, [&](std::string_view word) { return name.find(word) != std::string::npos; });
 }
 
 const SweepColumn* SweepTable::find(std::string_view name) const {
-  const auto found = std::find_if(columns.begin(), columns.end(),
-                                  [&](const SweepColumn& column) { return column.name == name; });
+  const auto found = std::ranges::find_if(columns, [&](const SweepColumn& column) { return column.name == name; });
   return found == columns.end() ? nullptr : &*found;
 }
 
@@ -208,11 +193,10 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
   SweepTable table;
   table.entries = read_entries(database);
   if (const auto costs = table.entries.texts.find("costs"); costs != table.entries.texts.end()) {
-    table.costs =
-        parse_cost_sets(nlohmann::json::parse(costs->second, nullptr, false), database.file());
+    table.costs = parse_cost_sets(nlohmann::json::parse(costs->second, nullptr, false), database.file());
   }
   if (columns_of(database, "points").empty()) {
-    throw base::InputError(database.file() + ": the sweep has not stored a point yet");
+    io::refuse("{}: the sweep has not stored a point yet", database.file());
   }
   ResultRows rows(database, points_layout(table.entries.axes));
   const std::set<std::string> axes(table.entries.axes.begin(), table.entries.axes.end());
@@ -224,8 +208,7 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
     }
   }
   const auto name_of = [&](int column) { return rows.columns()[static_cast<std::size_t>(column)]; };
-  std::stable_partition(shown.begin(), shown.end(),
-                        [&](int column) { return name_of(column) != "reason"; });
+  std::ranges::stable_partition(shown, [&](int column) { return name_of(column) != "reason"; });
   for (const int column : shown) {
     const SweepColumn::Role role = role_of(name_of(column), axes);
     const bool numeric = role != SweepColumn::Role::kStatus && role != SweepColumn::Role::kReason;
@@ -245,18 +228,17 @@ SweepTable read_sweep_table(const std::filesystem::path& results) {
   return table;
 }
 
-std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
+Columns default_objectives(const SweepTable& table) {
   for (const std::string variant : {"sparse_", "dense_"}) {
     const SweepColumn* const time = table.find_total(variant + "time_us");
     if (time == nullptr) {
       continue;
     }
-    std::vector<const SweepColumn*> objectives{time};
+    Columns objectives{time};
     const auto add_first = [&](std::string_view word) {
       for (const SweepColumn& total : table.columns) {
         if (total.role == SweepColumn::Role::kTotal && total.name.find(word) != std::string::npos &&
-            (total.name.starts_with(variant) || total.name == word ||
-             total.name.starts_with("total_"))) {
+            (total.name.starts_with(variant) || total.name == word || total.name.starts_with("total_"))) {
           objectives.push_back(&total);
           return true;
         }
@@ -274,29 +256,25 @@ std::vector<const SweepColumn*> default_objectives(const SweepTable& table) {
   return {};
 }
 
-std::vector<std::vector<std::size_t>> rows_by_workload(
-    const SweepTable& table, const std::vector<const SweepColumn*>& objectives) {
+std::vector<std::vector<std::size_t>> rows_by_workload(const SweepTable& table, const Columns& objectives) {
   const SweepColumn* const workload = table.find("workload");
   std::map<double, std::vector<std::size_t>> of_workload;
   for (std::size_t row = 0; row < table.rows; ++row) {
-    const bool whole = std::none_of(objectives.begin(), objectives.end(), [&](const auto* column) {
-      return std::isnan(column->numbers[row]);
-    });
+    const bool whole =
+        std::ranges::none_of(objectives, [&](const auto* column) { return std::isnan(column->numbers[row]); });
     if (whole && !objectives.empty() && table.done(row)) {
       of_workload[workload == nullptr ? 0 : workload->numbers[row]].push_back(row);
     }
   }
   std::vector<std::vector<std::size_t>> result;
   for (auto& [number, rows] : of_workload) {
-    std::stable_sort(rows.begin(), rows.end(),
-                     [&](std::size_t a, std::size_t b) { return comes_before(objectives, a, b); });
+    std::ranges::stable_sort(rows, [&](std::size_t a, std::size_t b) { return comes_before(objectives, a, b); });
     result.push_back(std::move(rows));
   }
   return result;
 }
 
-bool beats(const std::vector<const SweepColumn*>& objectives, std::size_t a, std::size_t b,
-           double tie) {
+bool beats(const Columns& objectives, std::size_t a, std::size_t b, double tie) {
   bool better = false;
   for (const SweepColumn* objective : objectives) {
     double less = objective->numbers[a];
@@ -325,8 +303,8 @@ std::vector<FrontPlace> unbeaten(const std::vector<std::size_t>& rows, const Row
       continue;
     }
     // Most rows are beaten by one that came shortly before.
-    const bool beaten = std::any_of(distinct.rbegin(), distinct.rend(),
-                                    [&](std::size_t other) { return beats(other, row); });
+    const bool beaten =
+        std::any_of(distinct.rbegin(), distinct.rend(), [&](std::size_t other) { return beats(other, row); });
     if (!beaten) {
       front.push_back({row, row});
       distinct.push_back(row);
@@ -335,8 +313,7 @@ std::vector<FrontPlace> unbeaten(const std::vector<std::size_t>& rows, const Row
   return front;
 }
 
-std::vector<std::size_t> pareto_front(const SweepTable& table,
-                                      const std::vector<const SweepColumn*>& objectives) {
+std::vector<std::size_t> pareto_front(const SweepTable& table, const Columns& objectives) {
   const auto are_equal = [&](auto a, auto b) { return !comes_before(objectives, a, b); };
   const auto beats_row = [&](auto a, auto b) { return beats(objectives, a, b); };
   std::vector<std::size_t> front;
@@ -349,7 +326,7 @@ std::vector<std::size_t> pareto_front(const SweepTable& table,
 }
 
 std::vector<Sensitivity> sensitivities(const SweepTable& table) {
-  std::vector<const SweepColumn*> figures = default_objectives(table);
+  Columns figures = default_objectives(table);
   if (const SweepColumn* speedup = table.find_total("speedup")) {
     figures.push_back(speedup);
   }

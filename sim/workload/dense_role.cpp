@@ -5,25 +5,20 @@
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
-#include <memory>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
 
 struct Role {
   std::string_view name;
-  /// In RE2, but "<" and ">" are the begin and the end of a part of a name between dots and
-  /// slashes, and "$" is the end of the name but for parts that name no layer: "lm_head.weight" and
-  /// "/lm_head/MatMul_Q4" end in lm_head.
+  /// An expression of RE2, but "<" and ">" are the begin and the end of a part of a name between
+  /// dots and slashes, and "$" is the end of the name but for parts that name no layer:
+  /// "lm_head.weight" and "/lm_head/MatMul_Q4" end in lm_head.
   std::string_view expression;
 };
 
-/// In the order in which they are tried.
+/// Roles in the order in which they are tried.
 constexpr Role kRoles[] = {
     {"bias", "(<|_)bias(es)?$"},
     {"scale", "(<|_)(scales?|scale_inv|scale_[0-9]|zeros?|zero_points?|absmax|scale_shift_table)$"},
@@ -45,19 +40,16 @@ constexpr Role kRoles[] = {
 };
 
 std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos;
-       at = text.find(what, at + with.size())) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
     text.replace(at, what.size(), with);
   }
   return text;
 }
 
-/// The expression of a role in the syntax of RE2.
 std::string expanded(std::string_view expression) {
   std::string text = replaced(std::string(expression), "<", "(?:^|[./])");
   text = replaced(std::move(text), ">", R"((?:\z|[./]))");
-  constexpr std::string_view kNoLayer =
-      R"((?:[./](?:weight|kernel|wg|matmul|gemm|conv)[a-z_0-9]*)*\z)";
+  constexpr std::string_view kNoLayer = R"((?:[./](?:weight|kernel|wg|matmul|gemm|conv)[a-z_0-9]*)*\z)";
   return "(?i)" + replaced(std::move(text), "$", kNoLayer);
 }
 
@@ -81,8 +73,8 @@ std::string_view dense_role(const std::string& name) {
     }
     return all;
   }();
-  const auto found = std::find_if(kExpressions.begin(), kExpressions.end(),
-                                  [&](const auto& one) { return one->expression.found_in(name); });
+  const auto found =
+      std::ranges::find_if(kExpressions, [&](const auto& one) { return one->expression.found_in(name); });
   return found == kExpressions.end() ? std::string_view() : (*found)->role;
 }
 
@@ -107,16 +99,14 @@ bool is_two_of_four(const Operation& op) {
 
 std::string_view dense_role(const Operation& op) {
   const bool tuned = op.tensors && !op.tensors->sparse_weight.empty();
-  const std::string_view role =
-      !op.weight || op.recorded.sparse || tuned ? std::string_view() : dense_role(op.name);
+  const std::string_view role = !op.weight || op.recorded.sparse || tuned ? std::string_view() : dense_role(op.name);
   return !role.empty() && is_two_of_four(op) ? std::string_view() : role;
 }
 
 std::string keep_dense_by_role(const std::string& include, std::vector<Operation>& operations) {
   constexpr std::size_t kNameBytes = 60;
   const io::RegularExpression wanted("--include", include);
-  std::map<std::string_view, std::pair<std::string, int>>
-      left;  // the first of a role, and how many
+  std::map<std::string_view, std::pair<std::string, int>> left;  // the first of a role, and how many
   for (Operation& op : operations) {
     const std::string_view role = op.prunable ? dense_role(op) : std::string_view();
     if (role.empty() || (!include.empty() && wanted.found_in(op.name))) {
@@ -131,9 +121,9 @@ std::string keep_dense_by_role(const std::string& include, std::vector<Operation
     text += fmt::format("{}{} '{}'{}", text.empty() ? "" : ", ", role, row.first,
                         row.second > 1 ? fmt::format(" and {} more", row.second - 1) : "");
   }
-  return text.empty() ? text
-                      : "weights that stay dense by their names: " + text +
-                            "; --include REGEX prunes those that it finds";
+  return text.empty()
+             ? text
+             : "weights that stay dense by their names: " + text + "; --include REGEX prunes those that it finds";
 }
 
 }  // namespace sptc::workload

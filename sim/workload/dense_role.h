@@ -3,10 +3,6 @@
 
 #include "sim/workload/workload.h"
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace sptc::workload {
 
 /// Whether NVIDIA's ASP would prune A of `op`, were it a weight: filters a multiple of 8, channels,
@@ -22,8 +18,7 @@ std::string_view dense_role(const std::string& name);
 /// have more than two that are not zero.
 bool is_two_of_four(const Operation& op);
 
-/// The same as of a name of the weight of `op`; empty also where it is 2:4 already, so that nothing
-/// is lost.
+/// The same of the weight of `op`; empty also where it is 2:4 already, so that nothing is lost.
 std::string_view dense_role(const Operation& op);
 
 /// Lets the weights that have a dense_role() stay dense, but for those whose names `include`, a

@@ -3,10 +3,7 @@
 
 #include "sim/workload/workload.h"
 
-#include <cstdint>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace sptc::workload {
 
@@ -23,8 +20,29 @@ DimLists parse_dim_lists(const std::vector<std::string>& given);
 /// The one value of each dimension. Throws InputError where one has several.
 NamedDims single_values(const DimLists& lists);
 
-/// All combinations, the last dimension fastest; one without dimensions where there is no list.
-/// Throws InputError for more than 10,000.
+/// All combinations, the last dimension fastest. Throws InputError for more than 10,000.
 std::vector<NamedDims> combinations(const DimLists& lists);
+
+/// Dimensions that a file leaves open, and the values that the user gives them.
+class OpenDims {
+ public:
+  OpenDims(const std::map<std::string, std::int64_t>& given, std::string file)
+      : given_(given), file_(std::move(file)) {}
+
+  std::optional<std::int64_t> given(const std::string& name);
+  /// The value of `name`. Throws InputError that says how to give it: "--dim `hint`".
+  std::int64_t value(const std::string& name, std::string_view hint);
+  /// The value of `name`; 1 where the user gives none, which refuse_missing() then says.
+  std::int64_t value_or_missing(const std::string& name);
+  void refuse_missing() const;
+  /// Throws InputError where the user gives a name that nothing asked for.
+  void refuse_unused() const;
+
+ private:
+  const std::map<std::string, std::int64_t>& given_;
+  std::string file_;
+  std::set<std::string, std::less<>> asked_;
+  std::vector<std::string> missing_;  ///< in the order in which they were asked for
+};
 
 }  // namespace sptc::workload

@@ -3,15 +3,9 @@
 
 #include "sim/io/json_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <functional>
-#include <map>
-#include <string_view>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
@@ -27,22 +21,20 @@ std::vector<double> read_shares(const io::JsonObject& object) {
   double sum = 0;
   for (std::size_t i = 0; i < array.size(); ++i) {
     if (!array[i].is_number() || !(array[i].get<double>() >= 0 && array[i].get<double>() <= 1)) {
-      (place / i).fail(fmt::format("must be a number from 0 to 1, not {}", io::describe(array[i])));
+      (place / i).fail("must be a number from 0 to 1, not {}", io::describe(array[i]));
     }
     shares.push_back(array[i].get<double>());
     sum += shares.back();
   }
   if (shares.size() < 2 || shares.size() > kMostExperts || !(std::abs(sum - 1) <= kExact)) {
-    place.fail(fmt::format("must be 2 to {} numbers whose sum is 1, not {} with a sum of {}",
-                           kMostExperts, shares.size(), sum));
+    place.fail("must be 2 to {} numbers whose sum is 1, not {} with a sum of {}", kMostExperts, shares.size(), sum);
   }
   return shares;
 }
 
 }  // namespace
 
-std::vector<std::int64_t> tokens_of_experts(std::int64_t tokens,
-                                            const std::vector<double>& shares) {
+std::vector<std::int64_t> tokens_of_experts(std::int64_t tokens, const std::vector<double>& shares) {
   std::vector<std::int64_t> result;
   std::vector<std::pair<double, std::size_t>> missing;
   std::int64_t left = tokens;
@@ -52,7 +44,7 @@ std::vector<std::int64_t> tokens_of_experts(std::int64_t tokens,
     left -= result.back();
     missing.emplace_back(static_cast<double>(result.back()) - exact, i);
   }
-  std::sort(missing.begin(), missing.end());
+  std::ranges::sort(missing);
   for (std::size_t i = 0; left > 0; i = (i + 1) % missing.size()) {
     ++result[missing[i].second];
     --left;
@@ -65,7 +57,7 @@ std::vector<Operation> by_experts(const io::JsonObject& object, const Operation&
     return {op};
   }
   if (!op.weight || op.conv || op.batch != 1) {
-    (object.place() / "expert_shares").fail("is of a GEMM with a weight and without 'batch'");
+    (object.place() / "expert_shares").fail("needs a GEMM with a weight and without 'batch'");
   }
   std::map<std::int64_t, std::int64_t, std::greater<>> experts;  // by their tokens
   for (const std::int64_t tokens : tokens_of_experts(op.shape.n, read_shares(object))) {
@@ -86,8 +78,7 @@ std::vector<Operation> by_experts(const io::JsonObject& object, const Operation&
 }
 
 bool is_expert(const Operation& op) {
-  return op.weight &&
-         (!op.part_of.empty() || has_part(op.name, "expert") || has_part(op.name, "experts"));
+  return op.weight && (!op.part_of.empty() || has_part(op.name, "expert") || has_part(op.name, "experts"));
 }
 
 }  // namespace sptc::workload

@@ -3,9 +3,6 @@
 
 #include "sim/workload/workload.h"
 
-#include <cstdint>
-#include <vector>
-
 namespace sptc::workload {
 
 /// `tokens` by `shares`, whose sum is 1: whole ones, what is left to those that lack most.

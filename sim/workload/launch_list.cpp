@@ -1,49 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/launch_list.h"
 
-#include "models/base/error.h"
-#include "models/base/shape.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
-#include "sim/workload/workload_text.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
 
 constexpr std::string_view kNoTensorCoreType = "type that no simulated tensor core kernel takes";
 
-void require_extent(const std::string& place, const char* what, std::int64_t value,
-                    std::int64_t least) {
+void require_extent(const std::string& place, const char* what, std::int64_t value, std::int64_t least) {
   if (value < least || value > kMaxExtent) {
-    throw base::InputError(
-        fmt::format("{}: {} must be from {} to {}, not {}", place, what, least, kMaxExtent, value));
+    io::refuse("{}: {} must be from {} to {}, not {}", place, what, least, kMaxExtent, value);
   }
 }
 
-/// Says the most frequent reason.
 [[noreturn]] void fail_without_launch(const Recording& recording, const std::string& name) {
   const std::string& format = recording.account.format;
   std::map<std::string, std::int64_t> reasons;
   for (const NotTaken& launch : recording.workload.not_taken) {
-    const bool stands_elsewhere =
-        launch.reason.starts_with(kAnotherStep) || launch.reason.starts_with(kAnotherBranch);
+    const bool stands_elsewhere = launch.reason.starts_with(kAnotherStep) || launch.reason.starts_with(kAnotherBranch);
     reasons[launch.reason] += stands_elsewhere ? 0 : launch.count;
   }
-  const auto most =
-      std::ranges::max_element(reasons, {}, [](const auto& reason) { return reason.second; });
+  const auto most = std::ranges::max_element(reasons, {}, [](const auto& reason) { return reason.second; });
   if (most == reasons.end()) {
-    throw base::InputError(name + ": no GEMM was found in this " + format);
+    io::refuse("{}: no GEMM was found in this {}", name, format);
   }
-  throw base::InputError(
-      fmt::format("{}: no launch of this {} can be simulated; the most frequent reason: {}", name,
-                  format, most->first));
+  io::refuse("{}: no launch of this {} can be simulated; the most frequent reason: {}", name, format, most->first);
 }
 
 /// What equal launches share: those that a library runs in different ways are not equal.
@@ -53,11 +39,10 @@ std::string key_of(const RecordedLaunch& launch) {
   const std::string_view weight = op.storage.weight ? numerics::name(*op.storage.weight) : "";
   const std::string geometry =
       op.conv ? fmt::format("{}x{} {}x{}", op.conv->h, op.conv->w, op.conv->r, op.conv->s) : "";
-  return fmt::format("{}\n{} {} {} {} {}\n{}\n{} {}\n{} {} {} {} {} {} {}\n{} {}\n{}\n{}", op.name,
-                     op.shape.m, op.shape.n, op.shape.k, op.batch, launch.weight, launch.dtype,
-                     recorded.d_dtype, recorded.sparse, recorded.tile.m, recorded.tile.n,
-                     recorded.tile.k, recorded.stages, recorded.split_k, recorded.epilogue,
-                     recorded.adds_c, weight, op.storage.scale_block, geometry, launch.reason);
+  return fmt::format("{}\n{} {} {} {} {}\n{}\n{} {}\n{} {} {} {} {} {} {}\n{} {}\n{}\n{}", op.name, op.shape.m,
+                     op.shape.n, op.shape.k, op.batch, launch.weight, launch.dtype, recorded.d_dtype, recorded.sparse,
+                     recorded.tile.m, recorded.tile.n, recorded.tile.k, recorded.stages, recorded.split_k,
+                     recorded.epilogue, recorded.adds_c, weight, op.storage.scale_block, geometry, launch.reason);
 }
 
 }  // namespace
@@ -74,28 +59,21 @@ std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
 }
 
 bool lower_convolution(const ConvGeometry& conv, Operation& op) {
-  for (const std::int64_t extent :
-       {conv.n, conv.c, conv.h, conv.w, conv.k, conv.r, conv.s, conv.stride[0], conv.stride[1],
-        conv.dilation[0], conv.dilation[1], conv.groups}) {
+  for (const std::int64_t extent : {conv.n, conv.c, conv.h, conv.w, conv.k, conv.r, conv.s, conv.stride[0],
+                                    conv.stride[1], conv.dilation[0], conv.dilation[1], conv.groups}) {
     if (extent < 1 || extent > kMaxExtent) {
       return false;
     }
   }
-  ConvGeometry whole = conv;
-  for (const std::size_t axis : {std::size_t{0}, std::size_t{1}}) {
-    const std::int64_t pad = conv.pad[axis];
-    const std::int64_t extent = axis == 0 ? conv.h : conv.w;
-    const std::int64_t filter = axis == 0 ? conv.r : conv.s;
-    if (pad < 0 || pad > kMaxExtent) {
-      return false;
-    }
+  const auto output = [&](std::int64_t extent, std::int64_t filter, std::size_t axis) {
+    const std::int64_t pad = std::clamp<std::int64_t>(conv.pad[axis], 0, kMaxExtent);
     const std::int64_t room = extent + 2 * pad - conv.dilation[axis] * (filter - 1) - 1;
-    if (room < 0) {
-      return false;
-    }
-    (axis == 0 ? whole.p : whole.q) = room / conv.stride[axis] + 1;
-  }
-  if (conv.c % conv.groups != 0 || conv.k % conv.groups != 0) {
+    return pad != conv.pad[axis] || room < 0 ? 0 : room / conv.stride[axis] + 1;
+  };
+  ConvGeometry whole = conv;
+  whole.p = output(conv.h, conv.r, 0);
+  whole.q = output(conv.w, conv.s, 1);
+  if (whole.p == 0 || whole.q == 0 || conv.c % conv.groups != 0 || conv.k % conv.groups != 0) {
     return false;
   }
   op.shape = {conv.k / conv.groups, extent_product({conv.n, whole.p, whole.q}),
@@ -108,7 +86,7 @@ bool lower_convolution(const ConvGeometry& conv, Operation& op) {
 void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   Operation& op = launch.op;
   op.name = op.name.empty() ? "unnamed" : op.name;
-  // Of a launch that is not taken a recording may not say the shape.
+  // A recording may not say the shape of a launch that is not taken.
   const std::int64_t least = launch.reason.empty() ? 1 : 0;
   require_extent(place, "m", op.shape.m, least);
   require_extent(place, "n", op.shape.n, least);
@@ -116,8 +94,7 @@ void LaunchList::add(RecordedLaunch launch, const std::string& place) {
   require_extent(place, "the batch", op.batch, 1);
   require_extent(place, "the number of launches", op.count, 1);
   if (!(op.recorded.time_us >= 0 && op.recorded.time_us <= kMaxRecordedUs)) {
-    throw base::InputError(fmt::format("{}: a launch takes from 0 to {} us, not {}", place,
-                                       kMaxRecordedUs, op.recorded.time_us));
+    io::refuse("{}: a launch takes from 0 to {} us, not {}", place, kMaxRecordedUs, op.recorded.time_us);
   }
   if (launch.reason.empty()) {
     const auto type = parse_operand_type(launch.dtype);
@@ -158,8 +135,7 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
     op.weight = sum.launch.weight;
     op.prunable = op.weight && asp_eligible(op);
     if (!add_macs(macs, op)) {
-      throw base::InputError(name +
-                             ": m*n*k*batch*count, summed over the launches, exceeds 64 bits");
+      io::refuse("{}: m*n*k*batch*count, summed over the launches, exceeds 64 bits", name);
     }
     recording.workload.operations.push_back(std::move(op));
   }
@@ -168,13 +144,11 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
   }
 }
 
-std::int64_t recorded_integer(std::string_view text, const std::string& place,
-                              std::string_view what) {
+std::int64_t recorded_integer(std::string_view text, const std::string& place, std::string_view what) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw base::InputError(
-        fmt::format("{}: {} must be an integer, not '{}'", place, what, io::printable(text)));
+    io::refuse("{}: {} must be an integer, not '{}'", place, what, io::printable(text));
   }
   return value;
 }

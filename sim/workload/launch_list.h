@@ -3,13 +3,7 @@
 
 #include "sim/workload/recording.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace sptc::workload {
 
@@ -36,8 +30,7 @@ class LaunchList {
   /// Different launches so far that are taken.
   std::size_t taken() const { return taken_; }
 
-  /// Puts what was gathered into `recording`. Throws InputError with `name` where nothing was
-  /// taken.
+  /// Throws InputError with `name` where nothing was taken.
   void move_to(Recording& recording, const std::string& name) &&;
 
  private:
@@ -51,15 +44,13 @@ class LaunchList {
   std::size_t taken_ = 0;
 };
 
-/// The convolution as an implicit GEMM in `op`; false where the geometry gives no output, or an
-/// extent is beyond BLAS.
+/// The convolution as an implicit GEMM in `op`; false where its extents give none.
 bool lower_convolution(const ConvGeometry& conv, Operation& op);
 
 /// The product where all factors are positive and it is at most kMaxExtent, else 0.
 std::int64_t extent_product(std::initializer_list<std::int64_t> factors);
 
 /// An integer that a recording writes as `text`. Throws InputError "`place`: `what` ...".
-std::int64_t recorded_integer(std::string_view text, const std::string& place,
-                              std::string_view what);
+std::int64_t recorded_integer(std::string_view text, const std::string& place, std::string_view what);
 
 }  // namespace sptc::workload

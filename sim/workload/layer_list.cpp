@@ -1,52 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/layer_list.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
-#include <map>
-#include <optional>
 #include <ranges>
-#include <set>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
 
 constexpr std::uint64_t kMaxBytes = std::uint64_t{64} << 20;
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (const auto part : std::views::split(text, separator)) {
-    parts.emplace_back(part.begin(), part.end());
-  }
-  return parts;
-}
-
 void require_one_field(const std::string& name) {
-  const bool fits = !name.empty() && name.front() != '#' &&
-                    name.find_first_of("\t\n\r") == std::string::npos &&
+  const bool fits = !name.empty() && name.front() != '#' && name.find_first_of("\t\n\r") == std::string::npos &&
                     name.find_first_not_of(' ') != std::string::npos;
   if (!fits) {
-    throw base::InputError(
-        fmt::format("'{}' cannot stand in a list of layers: a name there is not blank, has no tab "
-                    "and no end of line, and does not begin with '#'",
-                    io::printable(name)));
+    io::refuse(
+        "'{}' cannot stand in a list of layers: a name there is not blank, has no tab "
+        "and no end of line, and does not begin with '#'",
+        io::printable(name));
   }
 }
 
-/// Which launches of an operation are listed; `all` of them, or some.
-struct Launches {
-  bool all = false;
-  std::set<std::int64_t> some;
-};
+/// Which launches of an operation are listed.
+using Launches = std::set<std::int64_t>;
+constexpr std::int64_t kAll = -1;
 
-/// The operations of a workload by name, and what a list says of them.
 class ListedOperations {
  public:
   ListedOperations(std::string file, const std::vector<Operation>& operations)
@@ -58,59 +39,48 @@ class ListedOperations {
   }
 
   void add(const ListedLayer& layer) {
-    if (!layer.operations.empty()) {
-      for (const std::string& name : layer.operations) {
-        add(layer, name);
-      }
-      return;
+    for (const std::string& name : layer.operations) {
+      add(layer, name);
     }
-    add(layer, places_.contains(layer.tensor) ? layer.tensor : std::string(layer_of(layer.tensor)));
+    if (layer.operations.empty()) {
+      add(layer, std::string(places_.contains(layer.tensor) ? layer.tensor : layer_of(layer.tensor)));
+    }
   }
 
   const Launches& of(std::size_t operation) const { return launches_[operation]; }
 
  private:
-  [[noreturn]] void fail(const ListedLayer& layer, const std::string& what) const {
-    throw base::InputError(fmt::format("{}:{}: {}", file_, layer.line, what));
-  }
-
   void add(const ListedLayer& layer, const std::string& name) {
     if (const auto found = places_.find(name); found != places_.end()) {
       for (const std::size_t i : found->second) {
-        require_prunable(layer, operations_[i]);
-        launches_[i].all = true;
+        add(layer, i, kAll);
       }
       return;
     }
     const std::size_t bracket = name.rfind('[');
     const auto found = places_.find(name.substr(0, bracket));
     if (bracket == std::string::npos || found == places_.end()) {
-      fail(layer, "unknown operation " + base::unknown_name(io::printable(name), names_));
+      io::refuse("{}:{}: unknown operation {}", file_, layer.line, base::unknown_name(io::printable(name), names_));
     }
     const std::size_t i = found->second.front();
-    require_prunable(layer, operations_[i]);
-    launches_[i].some.insert(launch(layer, name, bracket, operations_[i].count));
-  }
-
-  std::int64_t launch(const ListedLayer& layer, const std::string& name, std::size_t bracket,
-                      std::int64_t count) const {
+    const std::int64_t count = operations_[i].count;
     std::int64_t index = -1;
     const char* const end = name.data() + name.size();
     const auto [stop, error] = std::from_chars(name.data() + bracket + 1, end, index);
     if (error != std::errc() || std::string_view(stop, end) != "]" || index < 0 || index >= count) {
-      fail(layer,
-           fmt::format("'{}' is no launch of '{}', which has [0] to [{}]", io::printable(name),
-                       io::printable(name.substr(0, bracket)), count - 1));
+      io::refuse("{}:{}: '{}' is no launch of '{}', which has [0] to [{}]", file_, layer.line, io::printable(name),
+                 io::printable(name.substr(0, bracket)), count - 1);
     }
-    return index;
+    add(layer, i, index);
   }
 
-  void require_prunable(const ListedLayer& layer, const Operation& op) const {
+  void add(const ListedLayer& layer, std::size_t operation, std::int64_t launch) {
+    const Operation& op = operations_[operation];
     if (!op.prunable) {
-      fail(layer, fmt::format("operation '{}' stays dense: {}", io::printable(op.name),
-                              op.weight ? "the extents of its weight do not allow 2:4"
-                                        : "both operands are activations"));
+      io::refuse("{}:{}: operation '{}' stays dense: {}", file_, layer.line, io::printable(op.name),
+                 op.weight ? "the extents of its weight do not allow 2:4" : "both operands are activations");
     }
+    launches_[operation].insert(launch);
   }
 
   std::string file_;
@@ -132,36 +102,33 @@ std::vector<ListedLayer> read_layer_list(const std::filesystem::path& file) {
   std::vector<ListedLayer> layers;
   std::map<std::string, std::size_t> lines;
   std::size_t line = 0;
-  for (std::string& text : split(io::read_text_file(file, kMaxBytes), '\n')) {
+  const std::string whole = io::read_text_file(file, kMaxBytes);
+  for (std::string_view text : parts_of(whole, '\n')) {
     ++line;
-    if (text.ends_with('\r')) {
-      text.pop_back();
-    }
-    if (text.find_first_not_of(" \t") == std::string::npos || text.front() == '#') {
+    text.remove_suffix(text.ends_with('\r') ? 1 : 0);
+    if (text.find_first_not_of(" \t") == std::string_view::npos || text.front() == '#') {
       continue;
     }
-    std::vector<std::string> fields = split(text, '\t');
-    if (std::any_of(fields.begin(), fields.end(),
-                    [](const std::string& field) { return field.empty(); })) {
-      throw base::InputError(fmt::format("{}:{}: a name is empty", shown, line));
+    const std::vector<std::string_view> fields = parts_of(text, '\t');
+    if (std::ranges::count(fields, "") > 0) {
+      io::refuse("{}:{}: a name is empty", shown, line);
     }
     const auto [known, is_new] = lines.emplace(fields.front(), line);
     if (!is_new) {
-      throw base::InputError(fmt::format("{}:{}: '{}' stands on line {}, too", shown, line,
-                                         io::printable(fields.front()), known->second));
+      io::refuse("{}:{}: '{}' stands on line {}, too", shown, line, io::printable(fields.front()), known->second);
     }
-    layers.push_back({fields.front(), {fields.begin() + 1, fields.end()}, line});
+    layers.push_back({std::string(fields.front()), {fields.begin() + 1, fields.end()}, line});
   }
   if (layers.empty()) {
-    throw base::InputError(shown + ": no layer is listed; a line names one tensor");
+    io::refuse("{}: no layer is listed; a line names one tensor", shown);
   }
   return layers;
 }
 
 std::string layer_list_text(std::span<const ListedLayer> layers, std::string_view remarks) {
   std::string text;
-  for (const std::string& remark : split(remarks, '\n')) {
-    text += remark.empty() ? "" : "# " + remark + "\n";
+  for (const std::string_view remark : parts_of(remarks, '\n')) {
+    text += remark.empty() ? "" : fmt::format("# {}\n", remark);
   }
   for (const ListedLayer& layer : layers) {
     require_one_field(layer.tensor);
@@ -186,7 +153,7 @@ void prune_only_listed(std::span<const ListedLayer> layers, const std::filesyste
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const Launches& launches = listed.of(i);
     const std::int64_t count = operations[i].count;
-    const auto sparse = launches.all ? count : static_cast<std::int64_t>(launches.some.size());
+    const auto sparse = launches.contains(kAll) ? count : static_cast<std::int64_t>(launches.size());
     Operation op = operations[i];
     op.prunable = sparse > 0;
     op.count = sparse > 0 ? sparse : count;

@@ -3,12 +3,6 @@
 
 #include "sim/workload/workload.h"
 
-#include <filesystem>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace sptc::workload {
 
 /// A weight of a model, and the operations of a workload that have it: by name, all launches, or as
@@ -22,18 +16,15 @@ struct ListedLayer {
 /// The layer of a weight: "fc1" of "fc1.weight". Other names are those of layers.
 std::string_view layer_of(std::string_view tensor);
 
-/// A file of text, a line for each layer: its tensor, and behind tabs its operations. Lines that
-/// are blank or begin with '#' say nothing. Throws InputError; also where no layer is listed, or
-/// one twice.
+/// A line for each layer: its tensor, and behind tabs its operations. Blank lines and those that
+/// begin with '#' say nothing. Throws InputError, also where no layer is listed, or one twice.
 std::vector<ListedLayer> read_layer_list(const std::filesystem::path& file);
 
-/// What read_layer_list() reads; `remarks`, lines of a comment, go before. Throws InputError for
-/// names that a line cannot hold.
+/// What read_layer_list() reads, behind `remarks`. Throws InputError for names no line can hold.
 std::string layer_list_text(std::span<const ListedLayer> layers, std::string_view remarks);
 
-/// Lets only the weights of `layers` be pruned. An operation of which some launches are listed is
-/// cut in two. Throws InputError, which names `file`, for a layer that is no weight of
-/// `operations`, or whose extents do not allow 2:4.
+/// Lets only the weights of `layers` be pruned; an operation of which some launches are listed is
+/// cut in two. Throws InputError for a layer that is no weight of `operations`, or not 2:4.
 void prune_only_listed(std::span<const ListedLayer> layers, const std::filesystem::path& file,
                        std::vector<Operation>& operations, std::vector<VectorOperation>& vectors);
 

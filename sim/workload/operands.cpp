@@ -3,12 +3,10 @@
 
 #include "models/base/error.h"
 #include "models/base/matrix.h"
-#include "models/base/text.h"
 #include "models/numerics/codec.h"
+#include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <array>
-#include <string>
 
 namespace sptc::workload {
 namespace {
@@ -16,7 +14,6 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-/// In the order of DataKind.
 constexpr std::array<std::string_view, 4> kKinds{"random", "integers", "zeros", "relu"};
 
 /// N(0,1) would round to -3..3 in an 8-bit integer; 32 standard units use its range and saturate
@@ -25,8 +22,8 @@ double normal_scale(DataType type) {
   return type == DataType::kS8 ? 32.0 : type == DataType::kS4 ? 2.0 : 1.0;
 }
 
-double element(DataKind kind, bool is_activation, const base::RandomStream& stream,
-               std::uint64_t index, DataType type) {
+double element(DataKind kind, bool is_activation, const base::RandomStream& stream, std::uint64_t index,
+               DataType type) {
   switch (kind) {
     case DataKind::kZeros:
       return 0;
@@ -42,16 +39,14 @@ double element(DataKind kind, bool is_activation, const base::RandomStream& stre
   throw base::InternalError("unhandled kind of operand data");
 }
 
-std::vector<Word> vector_of(DataKind kind, bool is_activation, const base::RandomStream& root,
-                            const Operation& op, std::int64_t batch, std::int64_t vector) {
-  const base::RandomStream stream =
-      root.fork(op.name).fork(is_activation ? "b" : "a").fork(std::to_string(batch));
+std::vector<Word> vector_of(DataKind kind, bool is_activation, const base::RandomStream& root, const Operation& op,
+                            std::int64_t batch, std::int64_t vector) {
+  const base::RandomStream stream = root.fork(op.name).fork(is_activation ? "b" : "a").fork(std::to_string(batch));
   const auto k = static_cast<std::uint64_t>(op.shape.k);
   const std::uint64_t first = static_cast<std::uint64_t>(vector) * k;
   std::vector<Word> words(k);
   for (std::uint64_t i = 0; i < k; ++i) {
-    words[i] =
-        numerics::from_double(element(kind, is_activation, stream, first + i, op.dtype), op.dtype);
+    words[i] = numerics::from_double(element(kind, is_activation, stream, first + i, op.dtype), op.dtype);
   }
   return words;
 }
@@ -69,24 +64,18 @@ base::Matrix<Word> matrix_of(std::int64_t count, std::int64_t k, const VectorOf&
 }  // namespace
 
 DataKind parse_data_kind(std::string_view name) {
-  const auto* const found = std::ranges::find(kKinds, name);
-  if (found == kKinds.end()) {
-    throw base::InputError("unknown kind of data " + base::unknown_name(name, kKinds));
-  }
-  return static_cast<DataKind>(found - kKinds.begin());
+  return static_cast<DataKind>(place_among(kKinds, name, "unknown kind of data"));
 }
 
 std::string_view name(DataKind kind) {
   return kKinds.at(static_cast<std::size_t>(kind));
 }
 
-std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch,
-                                       std::int64_t row) const {
+std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch, std::int64_t row) const {
   return vector_of(kind_, false, stream_, op, batch, row);
 }
 
-std::vector<Word> OperandSource::b_column(const Operation& op, std::int64_t batch,
-                                          std::int64_t column) const {
+std::vector<Word> OperandSource::b_column(const Operation& op, std::int64_t batch, std::int64_t column) const {
   return vector_of(op.b_is_zero ? DataKind::kZeros : kind_, true, stream_, op, batch, column);
 }
 
@@ -95,8 +84,7 @@ base::Matrix<Word> OperandSource::a(const Operation& op, std::int64_t batch) con
 }
 
 base::Matrix<Word> OperandSource::b_columns(const Operation& op, std::int64_t batch) const {
-  return matrix_of(op.shape.n, op.shape.k,
-                   [&](std::int64_t column) { return b_column(op, batch, column); });
+  return matrix_of(op.shape.n, op.shape.k, [&](std::int64_t column) { return b_column(op, batch, column); });
 }
 
 }  // namespace sptc::workload

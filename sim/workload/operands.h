@@ -6,13 +6,8 @@
 #include "models/numerics/word.h"
 #include "sim/workload/workload.h"
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
-
 namespace sptc::workload {
 
-/// Values of generated operands.
 enum class DataKind {
   kRandom,    ///< N(0,1) rounded to the type; s8: N(0,1)*32, s4: N(0,1)*2, rounded and saturated
   kIntegers,  ///< uniform on -8..8
@@ -24,19 +19,16 @@ enum class DataKind {
 DataKind parse_data_kind(std::string_view name);
 std::string_view name(DataKind kind);
 
-/// Seeded operands of any operation, element by element a function of (seed, operation name,
-/// operand, batch entry, row, column): a sample of a huge GEMM needs only its own rows and columns,
-/// and the values are the same on every platform. Weights are unpruned.
+/// Seeded operands, element by element a function of (seed, operation name, operand, batch entry,
+/// row, column), the same on every platform. Weights are unpruned.
 class OperandSource {
  public:
   OperandSource(DataKind kind, std::uint64_t seed) : kind_(kind), stream_(seed) {}
 
   /// Row `row` of A [m, k] of entry `batch`: k words of op.dtype.
-  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch,
-                                    std::int64_t row) const;
+  std::vector<numerics::Word> a_row(const Operation& op, std::int64_t batch, std::int64_t row) const;
   /// Column `column` of B [k, n] of entry `batch`: k words of op.dtype.
-  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch,
-                                       std::int64_t column) const;
+  std::vector<numerics::Word> b_column(const Operation& op, std::int64_t batch, std::int64_t column) const;
 
   /// All of A: [m, k].
   base::Matrix<numerics::Word> a(const Operation& op, std::int64_t batch) const;

@@ -3,13 +3,12 @@
 // The readers of what other programs write. Each has a row in importer/recording_reader.cpp.
 #pragma once
 
+#include "sim/io/text_file.h"
 #include "sim/workload/input/input_stream.h"
 #include "sim/workload/recording.h"
+#include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace sptc::workload {
 
@@ -18,16 +17,13 @@ struct Head {
   std::string_view text;
   std::vector<std::string> keys;  ///< of a JSON object
 
-  bool has(std::string_view key) const {
-    return std::find(keys.begin(), keys.end(), key) != keys.end();
-  }
+  bool has(std::string_view key) const { return std::ranges::count(keys, key) > 0; }
 };
 
 struct Reader {
   std::string_view name;  ///< of the format, in messages; empty: a workload of our own
   bool (*recognises)(const Head& head);
-  /// Fills the workload, its launches that are not taken, and the account, from the whole stream.
-  /// Throws InputError "file: place: ..." for what it cannot make sense of.
+  /// Fills workload and account from the whole stream. Throws InputError "file: place: ...".
   void (*read)(input::InputStream& input, const ImportOptions& options, Recording& recording);
   bool has_dims = false;  ///< leaves dimensions open
 };
@@ -59,5 +55,33 @@ extern const Reader kScaleSim;
 /// A config.json of Hugging Face: the GEMMs of one pass of the model.
 extern const Reader kTransformerConfig;
 }  // namespace topology
+
+/// A record of a table in CSV by the names of its columns. They and the fields stay.
+class CsvRow {
+ public:
+  /// `place` is for messages: "x.csv:7".
+  CsvRow(std::span<const std::string> columns, std::span<const std::string> fields, std::string place)
+      : columns_(columns), fields_(fields), place_(std::move(place)) {}
+
+  const std::string& place() const { return place_; }
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> problem, Args&&... args) const {
+    io::refuse("{}: {}", place_, fmt::format(problem, std::forward<Args>(args)...));
+  }
+
+  /// Returns the field; empty where the table has no such column, or the record no such field.
+  std::string_view text(std::string_view column) const;
+  /// Throws InputError for what is no integer from `least` to `most`.
+  std::int64_t integer(std::string_view column, std::int64_t least = 1, std::int64_t most = kMaxExtent) const;
+  /// Returns `absent` for an empty field, else what integer() does.
+  std::int64_t integer_or(std::string_view column, std::int64_t absent, std::int64_t least = 1,
+                          std::int64_t most = kMaxExtent) const;
+
+ private:
+  std::size_t index(std::string_view column) const;
+
+  std::span<const std::string> columns_, fields_;
+  std::string place_;
+};
 
 }  // namespace sptc::workload

@@ -3,16 +3,11 @@
 
 #include "sim/workload/workload_text.h"
 
-#include <cstdint>
-#include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace sptc::workload {
 
-/// What was understood of a recording, and what was not. The launches that were not taken stand in
-/// the workload.
+/// What was understood of a recording. Launches that were not taken stand in the workload.
 struct Account {
   std::string format;              ///< empty: a workload of our own, which needs no account
   std::string gpu;                 ///< as the recording names it; may be empty
@@ -26,9 +21,7 @@ struct Account {
       notes.push_back(std::move(note));
     }
   }
-  void add_notes(const std::vector<std::string>& more) {
-    notes.insert(notes.end(), more.begin(), more.end());
-  }
+  void add_notes(const std::vector<std::string>& more) { notes.insert(notes.end(), more.begin(), more.end()); }
 };
 
 struct Recording {
@@ -38,15 +31,14 @@ struct Recording {
   Account account;
 };
 
-/// `recording` as gemm-workload JSON, which parse_workload_json() reads back. Throws InputError for
-/// a network with real values, whose tensors stand in a file of its own.
+/// The recording as gemm-workload JSON. Throws InputError for a network with real values.
 std::string workload_json(const Recording& recording);
 
 struct ImportOptions {
   NamedDims dims{};                                           ///< --dim NAME=V
   std::map<std::string, std::vector<std::int64_t>> inputs{};  ///< --input NAME=1,3,640,640
-  bool tf32 = false;  ///< f32 GEMMs whose kernel is not recorded run as TF32
-  Convention convention = Convention::kWeightFirst;  ///< of a CSV of m, n, k
+  bool tf32 = false;                                          ///< f32 GEMMs whose kernel is not recorded run as TF32
+  Convention convention = Convention::kWeightFirst;           ///< of a CSV of m, n, k
 };
 
 }  // namespace sptc::workload

@@ -1,21 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/training.h"
 
-#include "models/base/error.h"
-#include "models/base/shape.h"
-#include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace sptc::workload {
 namespace {
@@ -24,22 +13,21 @@ using Kind = VectorKind;
 using Shape = base::GemmShape;
 
 /// Their gradient needs what they read or wrote.
-constexpr std::array kNotLinear{Kind::kRelu,      Kind::kGelu,    Kind::kSilu,
-                                Kind::kTanh,      Kind::kSigmoid, Kind::kGate,
-                                Kind::kLayerNorm, Kind::kRmsNorm, Kind::kSoftmax};
+constexpr std::array kNotLinear{Kind::kRelu, Kind::kGelu,      Kind::kSilu,    Kind::kTanh,   Kind::kSigmoid,
+                                Kind::kGate, Kind::kLayerNorm, Kind::kRmsNorm, Kind::kSoftmax};
 /// What xformers passes 2:4 tensors through (xformers/ops/sp24.py, SPARSE24_DISPATCH_CUTLASS).
 constexpr std::array kActivations{Kind::kRelu, Kind::kGelu, Kind::kSilu, Kind::kGate};
 
 bool is_among(Kind kind, const auto& kinds) {
-  return std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
+  return std::ranges::count(kinds, kind) > 0;
 }
 
 void require_trainable(const Operation& op) {
   if (op.conv || op.storage.weight) {
-    throw base::InputError(fmt::format(
-        "--training is of linear layers in the type that they are multiplied in: '{}' {}",
-        io::printable(op.name),
-        op.conv ? "is a convolution" : "has weights that lie in memory as another one"));
+    io::refuse(
+        "--training takes linear layers whose weights lie in memory as they are multiplied: "
+        "'{}' {}",
+        io::printable(op.name), op.conv ? "is a convolution" : "has weights of another type in memory");
   }
 }
 
@@ -73,8 +61,7 @@ Operation product(const Operation& op, std::string_view suffix, const Shape& sha
 /// Both passes, operation by operation.
 class Step {
  public:
-  Step(Training training, const std::vector<Operation>& gemms,
-       const std::vector<VectorOperation>& vectors)
+  Step(Training training, const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors)
       : training_(training),
         forward_(gemms),
         between_(gemms.size() + 1),
@@ -113,8 +100,8 @@ class Step {
   /// gated layer, made the input of that.
   void find_activations(std::size_t i) {
     const Operation& before = forward_[i - 1];
-    if (between_[i].empty() || !is_among(between_[i].back().kind, kActivations) ||
-        !forward_[i].weight || !forward_[i].prunable) {
+    if (between_[i].empty() || !is_among(between_[i].back().kind, kActivations) || !forward_[i].weight ||
+        !forward_[i].prunable) {
       return;
     }
     reads_sparse_[i] = true;
@@ -170,8 +157,7 @@ class Step {
   }
 
   /// A product whose A is no weight.
-  static Operation activations(const Operation& op, std::string_view suffix, const Shape& shape,
-                               bool sparse = true) {
+  static Operation activations(const Operation& op, std::string_view suffix, const Shape& shape, bool sparse = true) {
     Operation result = product(op, suffix, shape, sparse);
     result.weight = false;
     return result;
@@ -185,8 +171,8 @@ class Step {
     beside(".select", Kind::kSelect, rows, columns, bits, bits + 2 * kMetadataBits + kMaskBits, op);
   }
 
-  void beside(std::string_view suffix, Kind kind, std::int64_t rows, std::int64_t columns,
-              int input_bits, int output_bits, const Operation& of) {
+  void beside(std::string_view suffix, Kind kind, std::int64_t rows, std::int64_t columns, int input_bits,
+              int output_bits, const Operation& of) {
     VectorOperation op;
     op.name = of.name + std::string(suffix);
     op.kind = kind;
@@ -236,8 +222,7 @@ class Step {
 
 }  // namespace
 
-void add_backward(Training training, std::vector<Operation>& gemms,
-                  std::vector<VectorOperation>& vectors) {
+void add_backward(Training training, std::vector<Operation>& gemms, std::vector<VectorOperation>& vectors) {
   std::for_each(gemms.begin(), gemms.end(), require_trainable);
   Step(training, gemms, vectors).take(gemms, vectors);
 }

@@ -4,8 +4,6 @@
 #include "sim/workload/vector_operation.h"
 #include "sim/workload/workload.h"
 
-#include <vector>
-
 namespace sptc::workload {
 
 /// What of a training step is 2:4, in the words of xformers (xformers/benchmarks/benchmark_sp24.py,
@@ -28,7 +26,6 @@ enum class Training {
 /// of them, whose rows may be tokens then. What 2:4 takes beside is a launch of its own
 /// (VectorOperation::sparse_only): choosing, masking, and turning round an x.dW that comes out as
 /// [k, m]. Throws InputError for convolutions, and for weights that lie in memory as another type.
-void add_backward(Training training, std::vector<Operation>& gemms,
-                  std::vector<VectorOperation>& vectors);
+void add_backward(Training training, std::vector<Operation>& gemms, std::vector<VectorOperation>& vectors);
 
 }  // namespace sptc::workload

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,7 @@ enum class VectorKind {
   kState,      ///< of a recurrence, read, changed and written
   kAllReduce,  ///< the sum over GPUs, by the links between them
   kAllGather,  ///< of what each GPU has a part of
+  kAllToAll,   ///< each GPU sends each other one the tokens of its experts, or their results
 };
 
 /// What a report adds up.
@@ -73,12 +75,10 @@ inline std::string_view name(VectorKind kind) {
 }
 std::string_view name(WorkGroup group);
 std::optional<VectorKind> parse_vector_kind(std::string_view name);
-/// Names of all kinds.
 std::vector<std::string_view> vector_kind_names();
 
-/// One operation on a tensor of `rows` x `columns` elements, which it writes: `count` launches in a
-/// pass of the network where nothing is fused. It works on what the operation before it in the list
-/// has written.
+/// Writes a tensor of `rows` x `columns`: `count` launches of a pass where nothing is fused. It
+/// works on what the operation before it in the list has written.
 struct VectorOperation {
   std::string name;
   VectorKind kind = VectorKind::kCopy;
@@ -98,8 +98,28 @@ struct VectorOperation {
   std::int64_t elements() const { return rows * columns; }
 };
 
-/// The operation in a workload file whose "kind" is that of a vector operation; nothing where it is
-/// of another kind. Throws InputError.
+/// Nothing where "kind" is none of a vector operation. Throws InputError.
 std::optional<VectorOperation> read_vector_operation(const io::JsonObject& object);
+
+struct Recorded;
+
+/// What a library does with D before it is stored.
+struct Epilogue {
+  std::vector<VectorKind> operations;
+  bool reads_tensor = false, writes_tensor = false;  ///< one more of the size and type of D
+  bool reads_mask = false, writes_mask = false;      ///< one bit for each element of D
+};
+
+/// The epilogue of cuBLASLt's EPILOGUE_`name`: "GELU_AUX_BIAS". Nothing where the name has other
+/// parts.
+std::optional<Epilogue> parse_epilogue(std::string_view name);
+
+/// The epilogue of a recorded launch: what its name says, as far as it is known, and the sum with
+/// C.
+Epilogue epilogue_of(const Recorded& recorded);
+
+/// What `operations` cost for an element of D, in slots of instructions: a result of the special
+/// function units takes as many as there are lanes for each of theirs.
+double epilogue_operations(std::span<const VectorKind> operations);
 
 }  // namespace sptc::workload

@@ -1,22 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/workload.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/open_dims.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <iterator>
-#include <span>
-#include <string_view>
-#include <vector>
+#include <ranges>
 
 namespace sptc::workload {
 namespace {
@@ -24,8 +16,7 @@ namespace {
 constexpr std::string_view kCsv = ".csv";
 
 // Types that the simulated kernels take; more have an arithmetic (models/mma), but no data path.
-constexpr std::array<std::string_view, 8> kKernelTypes{"f16",  "bf16", "tf32", "e4m3",
-                                                       "e5m2", "s8",   "s4",   "e2m1"};
+constexpr std::array<std::string_view, 8> kKernelTypes{"f16", "bf16", "tf32", "e4m3", "e5m2", "s8", "s4", "e2m1"};
 // What a quantised weight may be stored as.
 constexpr std::array<std::string_view, 2> kWeightTypes{"s8", "s4"};
 
@@ -40,18 +31,18 @@ double Operation::distinct_b() const {
   return std::min(1.0, pixels / read);
 }
 
-bool has_part(std::string_view name, std::string_view part) {
-  constexpr std::string_view kBetween = "./";
-  while (true) {
-    const std::size_t end = name.find_first_of(kBetween);
-    if (name.substr(0, end) == part) {
-      return true;
-    }
-    if (end == std::string_view::npos) {
-      return false;
-    }
-    name.remove_prefix(end + 1);
+std::vector<std::string_view> parts_of(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (const auto part : std::views::split(text, separator)) {
+    parts.emplace_back(part.begin(), part.end());
   }
+  parts.resize(std::max<std::size_t>(1, parts.size()));  // of no text, too
+  return parts;
+}
+
+bool has_part(std::string_view name, std::string_view part) {
+  return std::ranges::any_of(
+      parts_of(name, '/'), [part](std::string_view path) { return std::ranges::count(parts_of(path, '.'), part) > 0; });
 }
 
 std::string title(const Workload& workload, const std::set<std::string>& without) {
@@ -68,8 +59,8 @@ WorkloadText read_workload_text(const std::filesystem::path& path, const NamedDi
   constexpr std::uint64_t kMaxFileBytes = 16 << 20;
   const std::string extension = path.extension().string();
   if (extension != ".json" && extension != kCsv) {
-    throw base::InputError(io::printable(path.string()) + ": unknown kind of workload file '" +
-                           io::printable(extension) + "' (allowed: .json, .csv)");
+    io::refuse("{}: unknown kind of workload file '{}' (allowed: .json, .csv)", io::printable(path.string()),
+               io::printable(extension));
   }
   return {io::read_text_file(path, kMaxFileBytes), path, dims};
 }
@@ -91,8 +82,7 @@ std::span<const std::string_view> kernel_operand_types() {
 }
 
 std::optional<numerics::DataType> parse_operand_type(std::string_view name) {
-  const bool known =
-      std::find(kKernelTypes.begin(), kKernelTypes.end(), name) != kKernelTypes.end();
+  const bool known = std::ranges::count(kKernelTypes, name) > 0;
   return known ? numerics::parse_data_type(name) : std::nullopt;
 }
 
@@ -106,30 +96,30 @@ std::string unknown_operand_type(std::string_view name, std::span<const std::str
   std::ranges::copy(kernels::block_format_names(), std::back_inserter(known));
   std::ranges::copy(more, std::back_inserter(known));
   const bool is_f32 = numerics::parse_usual_type(name) == numerics::DataType::kF32;
-  return "unknown operand type " +
-         base::unknown_name(io::printable(name), known, is_f32 ? "'tf32'" : "");
+  return "unknown operand type " + base::unknown_name(io::printable(name), known, is_f32 ? "'tf32'" : "");
 }
 
 std::optional<numerics::DataType> parse_weight_type(std::string_view name) {
   const auto type = numerics::parse_usual_type(name);
-  const bool known = type && std::find(kWeightTypes.begin(), kWeightTypes.end(),
-                                       numerics::name(*type)) != kWeightTypes.end();
+  const bool known = type && std::ranges::count(kWeightTypes, numerics::name(*type)) > 0;
   return known ? type : std::nullopt;
 }
 
 std::string unknown_weight_type(std::string_view name) {
-  return "unknown type of quantised weights " +
-         base::unknown_name(io::printable(name), kWeightTypes);
+  return "unknown type of quantised weights " + base::unknown_name(io::printable(name), kWeightTypes);
 }
 
 Convention parse_convention(std::string_view name) {
   constexpr std::array<std::string_view, 2> kNames{"weight-first", "tokens-first"};
-  const auto* const found = std::ranges::find(kNames, name);
-  if (found == kNames.end()) {
-    throw base::InputError("--convention: unknown convention " +
-                           base::unknown_name(io::printable(name), kNames));
+  return static_cast<Convention>(place_among(kNames, name, "--convention: unknown convention"));
+}
+
+std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    io::refuse("{} {}", unknown, base::unknown_name(io::printable(name), names));
   }
-  return static_cast<Convention>(found - kNames.begin());
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 bool add_macs(std::int64_t& total, const Operation& op) {

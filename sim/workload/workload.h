@@ -8,15 +8,10 @@
 #include "sim/workload/vector_operation.h"
 
 #include <array>
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace sptc::workload {
 
@@ -33,13 +28,11 @@ struct ConvGeometry {
 
 enum class Activation { kNone, kRelu };
 
-/// Where the real values of an operation are, as names in the tensor file of the network. The 2:4
-/// variant has weights and bias of its own: they were fine-tuned with the mask fixed.
+/// Names in the tensor file of a network. The 2:4 variant was fine-tuned with the mask fixed.
 struct LayerTensors {
-  std::string weight;  ///< [m, k]
-  std::string bias;    ///< [m]; empty: none
-  std::string
-      sparse_weight;  ///< [m, k], legal for the pattern of the type; empty: this layer stays dense
+  std::string weight;         ///< [m, k]
+  std::string bias;           ///< [m]; empty: none
+  std::string sparse_weight;  ///< [m, k], legal for the pattern of the type; empty: this layer stays dense
   std::string sparse_bias;
 };
 
@@ -74,9 +67,7 @@ class WeightValues {
   virtual ~WeightValues() = default;
   /// Row `row` of A [m, k] of entry `batch`.
   virtual std::vector<float> row(std::int64_t batch, std::int64_t row) const = 0;
-  /// The largest magnitude of all.
   virtual float largest() const = 0;
-  /// Whether they are integers of a quantized model.
   virtual bool integral() const = 0;
 };
 
@@ -93,7 +84,6 @@ struct NotTaken {
 
 /// How several GPUs share a weight [m, k]: rows, columns, or each has all of it.
 enum class Cut { kM, kK, kNone };
-/// As a workload names them.
 inline constexpr std::array<std::string_view, 3> kCuts{"m", "k", "none"};
 
 /// One GEMM (or a convolution lowered to one): `count` launches of `batch` independent GEMMs D[m,n]
@@ -115,7 +105,7 @@ struct Operation {
   Rest rest;
   Recorded recorded;
   std::shared_ptr<const WeightValues> values;  ///< of A; none: they are generated
-  /// Of its launches, instead of those of the run; and the type of D in memory.
+  /// Conditions of its launches, instead of those of the run; and the type of D in memory.
   std::optional<kernels::LaunchConditions> conditions;
   std::optional<numerics::DataType> d_dtype;
   double epilogue_operations = 0;  ///< as of GemmProblem
@@ -139,7 +129,6 @@ struct NetworkData {
   std::int64_t classes = 0;    ///< rows of the last output that count
 };
 
-/// Values of named dimensions, such as batch and seq.
 using NamedDims = std::map<std::string, std::int64_t>;
 
 struct Workload {
@@ -155,17 +144,18 @@ struct Workload {
   std::vector<std::string> notes;   ///< on how the file was read, one sentence each
 };
 
+/// What stands between the separators of `text`, which stays; one part where there is none.
+std::vector<std::string_view> parts_of(std::string_view text, char separator);
+
 /// Whether `part` stands between dots and slashes of `name`: "experts" in "mlp.experts.down".
 bool has_part(std::string_view name, std::string_view part);
 
-/// The name of `workload` and the dimensions that it was read with, but for those in `without`:
-/// "BERT-Large (batch=8, seq=384)".
+/// "BERT-Large (batch=8, seq=384)": the name and the dimensions, but for those in `without`.
 std::string title(const Workload& workload, const std::set<std::string>& without = {});
 
-/// Reads a workload file: `.json` (schema gemm-workload/0.1 or 0.2) or `.csv`
-/// (`m,n,k[,...]`), as traces/README.md describes them. `dims` replaces the defaults of its
-/// dimensions. Convolutions are lowered to implicit GEMM: m = k/groups, n = n*p*q, k =
-/// r*s*c/groups, batch = groups. Throws InputError.
+/// Reads `.json` or `.csv` as traces/README.md describes them; `dims` replaces defaults.
+/// Convolutions are implicit GEMMs: m = k/groups, n = n*p*q, k = r*s*c/groups, batch = groups.
+/// Throws InputError.
 Workload read_workload(const std::filesystem::path& path, const NamedDims& dims = {});
 
 }  // namespace sptc::workload

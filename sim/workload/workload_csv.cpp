@@ -1,42 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/pattern.h"
 #include "sim/io/csv.h"
-#include "sim/io/text_file.h"
-#include "sim/workload/csv_row.h"
+#include "sim/workload/readers.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-#include <array>
-#include <set>
-#include <utility>
-#include <vector>
+#include <charconv>
+#include <system_error>
 
 namespace sptc::workload {
 namespace {
 
-constexpr std::array<std::string_view, 12> kColumns = {
-    "m",     "n",    "k", "dtype", "sparsity", "batch",
-    "count", "name", "b", "group", "rest_ns",  "rest_bytes"};
+constexpr std::array<std::string_view, 12> kColumns = {"m",     "n",    "k", "dtype", "sparsity", "batch",
+                                                       "count", "name", "b", "group", "rest_ns",  "rest_bytes"};
 
 /// Upper and lower case and blanks around a name are alike: "M", " dtype".
 std::string column_name(std::string_view field) {
   const std::string name = base::lower_case(field);
   const std::size_t first = name.find_first_not_of(' ');
-  return first == std::string::npos ? ""
-                                    : name.substr(first, name.find_last_not_of(' ') - first + 1);
+  return first == std::string::npos ? "" : name.substr(first, name.find_last_not_of(' ') - first + 1);
 }
 
 /// "'sparcity' (like 'sparsity')".
 std::string unread_column(std::string_view field) {
   const std::string_view near = base::nearest_name(column_name(field), kColumns);
   const bool alike = near.size() > 2 && column_name(field).starts_with(near.substr(0, 2));
-  return fmt::format("'{}'{}", io::printable(field),
-                     alike ? fmt::format(" (like '{}')", near) : "");
+  return fmt::format("'{}'{}", io::printable(field), alike ? fmt::format(" (like '{}')", near) : "");
 }
 
 /// The names of the columns; `notes` gets one on those that are not read.
@@ -46,16 +37,16 @@ std::vector<std::string> read_header(const io::CsvRecord& header, const std::str
   std::vector<std::string> columns, unread;
   for (const std::string& field : header.fields) {
     std::string name = column_name(field);
-    if (std::find(kColumns.begin(), kColumns.end(), name) == kColumns.end()) {
+    if (std::ranges::count(kColumns, name) == 0) {
       unread.push_back(unread_column(field));
-    } else if (std::find(columns.begin(), columns.end(), name) != columns.end()) {
-      row.fail(fmt::format("the column '{}' stands twice", name));
+    } else if (std::ranges::count(columns, name) > 0) {
+      row.fail("the column '{}' stands twice", name);
     }
     columns.push_back(std::move(name));
   }
   for (const std::string_view name : {"m", "n", "k"}) {
-    if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
-      row.fail(fmt::format("the first line must name the columns, and '{}' is missing", name));
+    if (std::ranges::count(columns, name) == 0) {
+      row.fail("the first line must name the columns, and '{}' is missing", name);
     }
   }
   if (!unread.empty()) {
@@ -76,8 +67,7 @@ bool read_sparsity(const CsvRow& row, numerics::DataType type) {
   }
   const std::string pattern = sparsity::hardware_pattern(type).name();
   if (text != pattern) {
-    row.fail(fmt::format("sparsity must be 'dense' or, for {}, '{}', not '{}'",
-                         numerics::name(type), pattern, io::printable(text)));
+    row.fail("sparsity must be 'dense' or, for {}, '{}', not '{}'", numerics::name(type), pattern, io::printable(text));
   }
   return true;
 }
@@ -90,7 +80,7 @@ Operation read_operation(const CsvRow& row) {
   if (const std::string_view type = row.text("dtype"); !type.empty()) {
     const std::optional<kernels::OperandFormat> format = parse_operand_format(type);
     if (!format) {
-      row.fail(unknown_operand_type(type));
+      row.fail("{}", unknown_operand_type(type));
     }
     op.dtype = format->type;
     op.storage.scale_block = format->scale_block;
@@ -102,13 +92,12 @@ Operation read_operation(const CsvRow& row) {
   }
   if (const std::string_view b = row.text("b"); !b.empty()) {
     if (b != kZeroB) {
-      row.fail(fmt::format("b must be '{}' or empty, not '{}'", kZeroB, io::printable(b)));
+      row.fail("b must be '{}' or empty, not '{}'", kZeroB, io::printable(b));
     }
     op.b_is_zero = true;
   }
   op.group = row.text("group");
-  op.rest = {row.integer_or("rest_ns", 0, 0, kMaxRest),
-             row.integer_or("rest_bytes", 0, 0, kMaxRest)};
+  op.rest = {row.integer_or("rest_ns", 0, 0, kMaxRest), row.integer_or("rest_bytes", 0, 0, kMaxRest)};
   if (!is_possible(op.rest)) {
     row.fail(kImpossibleRest);
   }
@@ -119,8 +108,7 @@ constexpr std::string_view kTokensHint =
     "m looks like tokens: k equals an n of the file and no m, but m of one layer is k of the next. "
     "The weight is A[m,k] here; --convention tokens-first swaps m and n";
 
-/// What one layer puts out, its m, is what another takes in, its k. Where n is instead, the file
-/// has tokens first.
+/// What one layer puts out, its m, is k of the next. Where n is instead, the file has tokens first.
 bool m_looks_like_tokens(const std::vector<Operation>& operations) {
   std::set<std::int64_t> depths;
   for (const Operation& op : operations) {
@@ -137,12 +125,11 @@ bool m_looks_like_tokens(const std::vector<Operation>& operations) {
 
 }  // namespace
 
-Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file,
-                            Convention convention) {
+Workload parse_workload_csv(std::string_view text, const std::filesystem::path& file, Convention convention) {
   const std::string shown = io::printable(file.string());
   const std::vector<io::CsvRecord> records = io::parse_csv(text, shown);
   if (records.empty()) {
-    throw base::InputError(shown + ": empty; the first line must name the columns m,n,k[,...]");
+    io::refuse("{}: empty; the first line must name the columns m,n,k[,...]", shown);
   }
   Workload workload;
   const std::vector<std::string> columns = read_header(records[0], shown, workload.notes);
@@ -153,8 +140,7 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
     const io::CsvRecord& record = records[i];
     const CsvRow row(columns, record.fields, fmt::format("{}:{}", shown, record.line));
     if (record.fields.size() != columns.size()) {
-      row.fail(
-          fmt::format("{} fields, but the header has {}", record.fields.size(), columns.size()));
+      row.fail("{} fields, but the header has {}", record.fields.size(), columns.size());
     }
     workload.operations.push_back(read_operation(row));
     if (!add_macs(macs, workload.operations.back())) {
@@ -162,7 +148,7 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
     }
   }
   if (workload.operations.empty()) {
-    throw base::InputError(shown + ": has a header but no operations");
+    io::refuse("{}: has a header but no operations", shown);
   }
   if (convention == Convention::kTokensFirst) {
     for (Operation& op : workload.operations) {
@@ -172,6 +158,34 @@ Workload parse_workload_csv(std::string_view text, const std::filesystem::path& 
     workload.notes.emplace_back(kTokensHint);
   }
   return workload;
+}
+
+std::size_t CsvRow::index(std::string_view column) const {
+  return static_cast<std::size_t>(std::ranges::find(columns_, column) - columns_.begin());
+}
+
+std::string_view CsvRow::text(std::string_view column) const {
+  const std::size_t at = index(column);
+  return at < columns_.size() && at < fields_.size() ? std::string_view(fields_[at]) : std::string_view();
+}
+
+std::int64_t CsvRow::integer(std::string_view column, std::int64_t least, std::int64_t most) const {
+  const std::size_t at = index(column);
+  if (at < columns_.size() && at >= fields_.size()) {
+    fail("{} fields, so {} is missing", fields_.size(), column);
+  }
+  const std::string_view field = text(column);
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
+  if (error != std::errc() || end != field.data() + field.size() || value < least || value > most) {
+    fail("{} must be an integer from {} to {}, not '{}'", column, least, most, io::printable(field));
+  }
+  return value;
+}
+
+std::int64_t CsvRow::integer_or(std::string_view column, std::int64_t absent, std::int64_t least,
+                                std::int64_t most) const {
+  return text(column).empty() ? absent : integer(column, least, most);
 }
 
 }  // namespace sptc::workload

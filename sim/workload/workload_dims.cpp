@@ -1,22 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/workload_dims.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dim_lists.h"
-#include "sim/workload/open_dims.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <set>
-#include <span>
-#include <vector>
 
 namespace sptc::workload {
 namespace {
@@ -47,7 +38,7 @@ class ExtentParser {
 
   std::int64_t parse() {
     if (text_.size() > kMaxBytes) {
-      fail(fmt::format("has {} characters, more than {}", text_.size(), kMaxBytes));
+      fail("has {} characters, more than {}", text_.size(), kMaxBytes);
     }
     const std::int64_t value = sum();
     if (at_ < text_.size()) {
@@ -57,13 +48,12 @@ class ExtentParser {
   }
 
  private:
-  [[noreturn]] void fail(std::string_view problem) const {
-    place_.fail(fmt::format("the expression \"{}\" {}", io::printable(text_), problem));
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> problem, Args&&... args) const {
+    place_.fail("the expression \"{}\" {}", io::printable(text_), fmt::format(problem, std::forward<Args>(args)...));
   }
 
-  [[noreturn]] void fail_here(std::string_view wanted) const {
-    fail(fmt::format("needs {} at character {}", wanted, at_ + 1));
-  }
+  [[noreturn]] void fail_here(std::string_view wanted) const { fail("needs {} at character {}", wanted, at_ + 1); }
 
   void skip_blanks() {
     while (at_ < text_.size() && text_[at_] == ' ') {
@@ -108,8 +98,7 @@ class ExtentParser {
       } else if (take('/')) {
         const std::int64_t divisor = positive(operand());
         if (value % divisor != 0) {
-          fail(fmt::format("divides {} by {}, which leaves a remainder (ceil_div(a, b) rounds up)",
-                           value, divisor));
+          fail("divides {} by {}, which leaves a remainder (ceil_div(a, b) rounds up)", value, divisor);
         }
         value /= divisor;
       } else {
@@ -120,7 +109,7 @@ class ExtentParser {
 
   std::int64_t operand() {
     if (++depth_ > kMaxDepth) {
-      fail(fmt::format("is nested deeper than {} levels", kMaxDepth));
+      fail("is nested deeper than {} levels", kMaxDepth);
     }
     skip_blanks();
     std::int64_t value = 0;
@@ -140,8 +129,7 @@ class ExtentParser {
 
   std::int64_t number() {
     std::int64_t value = 0;
-    const auto [end, error] =
-        std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+    const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
     check(error != std::errc());
     at_ = static_cast<std::size_t>(end - text_.data());
     return value;
@@ -157,8 +145,8 @@ class ExtentParser {
   }
 
   std::int64_t call(const std::string& function) {
-    if (std::find(kFunctions.begin(), kFunctions.end(), function) == kFunctions.end()) {
-      fail("has the unknown function " + base::unknown_name(io::printable(function), kFunctions));
+    if (std::ranges::count(kFunctions, function) == 0) {
+      fail("has the unknown function {}", base::unknown_name(io::printable(function), kFunctions));
     }
     const std::int64_t a = sum();
     require(',');
@@ -176,7 +164,7 @@ class ExtentParser {
 
   std::int64_t positive(std::int64_t divisor) const {
     if (divisor <= 0) {
-      fail(fmt::format("divides by {}", divisor));
+      fail("divides by {}", divisor);
     }
     return divisor;
   }
@@ -196,8 +184,7 @@ class ExtentParser {
 
 /// Whether `name` can stand in an expression: a letter, then letters, digits and underscores.
 bool is_dim_name(std::string_view name) {
-  return !name.empty() && is_letter(name.front()) &&
-         std::all_of(name.begin(), name.end(), is_word_part);
+  return !name.empty() && is_letter(name.front()) && std::ranges::all_of(name, is_word_part);
 }
 
 constexpr std::size_t kMaxDims = 64;
@@ -221,9 +208,8 @@ constexpr ExtentKey kOpExtents[] = {{"m"},
                                     {"outputs"},
                                     {"input_rows"},
                                     {"scale_block"}};
-constexpr ExtentKey kConvExtents[] = {{"N"},      {"C"},      {"H"},       {"W"},      {"K"},
-                                      {"R"},      {"S"},      {"P"},       {"groups"}, {"Q"},
-                                      {"stride"}, {"pad", 0}, {"dilation"}};
+constexpr ExtentKey kConvExtents[] = {{"N"}, {"C"},      {"H"}, {"W"},      {"K"},      {"R"},       {"S"},
+                                      {"P"}, {"groups"}, {"Q"}, {"stride"}, {"pad", 0}, {"dilation"}};
 
 constexpr const char* kSeq = "seq";
 constexpr const char* kContext = "context";
@@ -231,8 +217,8 @@ constexpr const char* kContext = "context";
 /// Whether one token of each sequence is meant: the keys that are read are given, and by default
 /// they are those of the tokens, whose number is not.
 bool decodes(const json& declared, const NamedDims& given) {
-  return given.contains(kContext) && !given.contains(kSeq) && declared.contains(kContext) &&
-         declared.contains(kSeq) && declared[kContext] == kSeq;
+  return given.contains(kContext) && !given.contains(kSeq) && declared.contains(kContext) && declared.contains(kSeq) &&
+         declared[kContext] == kSeq;
 }
 
 /// The dimensions that a workload declares, evaluated when they are asked for.
@@ -241,7 +227,7 @@ class DeclaredDims {
   DeclaredDims(const json& declared, const io::JsonPlace& place, const NamedDims& given)
       : declared_(declared), place_(place), given_(given), open_(given, place.file) {
     if (declared_.size() > kMaxDims) {
-      place_.fail(fmt::format("{} dimensions are more than {}", declared_.size(), kMaxDims));
+      place_.fail("{} dimensions are more than {}", declared_.size(), kMaxDims);
     }
     for (const auto& [name, value] : declared_.items()) {
       if (!is_dim_name(name)) {
@@ -251,7 +237,6 @@ class DeclaredDims {
     }
   }
 
-  /// All values.
   NamedDims evaluate() {
     for (const std::string& name : names_) {
       value(name, place_ / name);
@@ -265,8 +250,7 @@ class DeclaredDims {
     const std::int64_t found = evaluate_extent(
         text, [&](const std::string& name) { return value(name, place); }, place);
     if (found < key.least || found > key.most) {
-      place.fail(fmt::format("\"{}\" is {}, but must be from {} to {}", io::printable(text), found,
-                             key.least, key.most));
+      place.fail("\"{}\" is {}, but must be from {} to {}", io::printable(text), found, key.least, key.most);
     }
     return found;
   }
@@ -326,8 +310,7 @@ void resolve(json& value, const ExtentKey& key, DeclaredDims& dims, const io::Js
   }
 }
 
-void resolve_all(json& object, std::span<const ExtentKey> keys, DeclaredDims& dims,
-                 const io::JsonPlace& place) {
+void resolve_all(json& object, std::span<const ExtentKey> keys, DeclaredDims& dims, const io::JsonPlace& place) {
   for (const ExtentKey& key : keys) {
     if (const auto found = object.find(key.name); found != object.end()) {
       resolve(*found, key, dims, place / key.name);
@@ -337,8 +320,7 @@ void resolve_all(json& object, std::span<const ExtentKey> keys, DeclaredDims& di
 
 }  // namespace
 
-std::int64_t evaluate_extent(std::string_view text, const DimLookup& dim,
-                             const io::JsonPlace& place) {
+std::int64_t evaluate_extent(std::string_view text, const DimLookup& dim, const io::JsonPlace& place) {
   return ExtentParser(text, dim, place).parse();
 }
 
@@ -347,15 +329,13 @@ NamedDims resolve_dims(json& document, const NamedDims& given, const std::string
   const json declared = document.value("dims", json::object());
   const io::JsonPlace root{file, ""};
   if (!declared.is_object()) {
-    (root / "dims")
-        .fail("must be an object of dimensions and defaults, not " + io::describe(declared));
+    (root / "dims").fail("must be an object of dimensions and defaults, not {}", io::describe(declared));
   }
   DeclaredDims dims(declared, root / "dims", given);
   NamedDims values = dims.evaluate();
   if (decodes(declared, given)) {
-    notes.push_back(fmt::format(
-        "decode: one token of each sequence (seq = 1), as context = {} is given without seq",
-        values.at(kContext)));
+    notes.push_back(fmt::format("decode: one token of each sequence (seq = 1), as context = {} is given without seq",
+                                values.at(kContext)));
   }
   const auto ops = document.find("ops");
   if (ops == document.end() || !ops->is_array()) {

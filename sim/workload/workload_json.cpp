@@ -1,22 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/file_use.h"
-#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/expert_shares.h"
 #include "sim/workload/launch_list.h"
-#include "sim/workload/open_dims.h"
 #include "sim/workload/workload_dims.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
-#include <array>
 #include <system_error>
-#include <utility>
-#include <vector>
 
 namespace sptc::workload {
 namespace {
@@ -27,36 +20,52 @@ using nlohmann::json;
 constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloadSchema};
 
 // Keys that only inform a human reader are allowed and not looked at.
-constexpr std::string_view kTopKeys[] = {"schema",          "name",      "ops",     "default_dtype",
-                                         "network",         "phase",     "notes",   "convention",
-                                         "hyperparameters", "sources",   "totals",  "checks",
-                                         "source",          "not_taken", "account", "dims",
-                                         "inputs"};
-constexpr std::string_view kOpKeys[] = {
-    "name", "kind", "m", "n", "k", "batch", "count", "dtype",
-    // Geometry, operands, surroundings and remarks.
-    "conv", "trans_a", "trans_b", "prunable_2_4", "weight_operand", "tensors", "activation", "b",
-    "group", "input", "rest_ns", "rest_bytes", "a_role", "b_role", "layout", "why_not_prunable",
-    "note", "recorded", "weight_dtype", "scale_block", "expert_shares", "cut"};
+constexpr std::string_view kTopKeys[] = {
+    "schema",  "name",   "ops",    "default_dtype", "network",   "phase",   "notes", "convention", "hyperparameters",
+    "sources", "totals", "checks", "source",        "not_taken", "account", "dims",  "inputs"};
+constexpr std::string_view kOpKeys[] = {"name",
+                                        "kind",
+                                        "m",
+                                        "n",
+                                        "k",
+                                        "batch",
+                                        "count",
+                                        "dtype",
+                                        "conv",
+                                        "trans_a",
+                                        "trans_b",
+                                        "prunable_2_4",
+                                        "weight_operand",
+                                        "tensors",
+                                        "activation",
+                                        "b",
+                                        "group",
+                                        "input",
+                                        "rest_ns",
+                                        "rest_bytes",
+                                        "a_role",
+                                        "b_role",
+                                        "layout",
+                                        "why_not_prunable",
+                                        "note",
+                                        "recorded",
+                                        "weight_dtype",
+                                        "scale_block",
+                                        "expert_shares",
+                                        "cut"};
 constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel",  "d_dtype",  "sparse", "tile",
                                               "stages",  "split_k", "epilogue", "adds_c"};
-constexpr std::string_view kNotTakenKeys[] = {"name",  "m",     "n",       "k",     "batch",
-                                              "dtype", "count", "time_us", "reason"};
-constexpr std::string_view kConvKeys[] = {"N",      "C", "H",      "W",      "K",
-                                          "R",      "S", "stride", "pad",    "dilation",
-                                          "groups", "P", "Q",      "layout", "weight_layout"};
-constexpr std::string_view kTensorKeys[] = {"weight", "bias", "sparse_weight", "sparse_bias"};
-constexpr std::string_view kNetworkKeys[] = {"file", "input", "labels", "classes"};
+constexpr std::string_view kNotTakenKeys[] = {"name", "m", "n", "k", "batch", "dtype", "count", "time_us", "reason"};
+constexpr std::string_view kConvKeys[] = {
+    "N", "C", "H", "W", "K", "R", "S", "stride", "pad", "dilation", "groups", "P", "Q", "layout", "weight_layout"};
 
 void require_word(const io::JsonObject& object, std::string_view key, std::string_view only) {
   if (object.has(key) && object.text(key) != only) {
-    (object.place() / key)
-        .fail(fmt::format("must be \"{}\", not {}", only, io::describe(object.require(key))));
+    (object.place() / key).fail("must be \"{}\", not {}", only, io::describe(object.require(key)));
   }
 }
 
-OperandFormat read_format(const io::JsonObject& object, std::string_view key,
-                          const OperandFormat& absent) {
+OperandFormat read_format(const io::JsonObject& object, std::string_view key, const OperandFormat& absent) {
   if (!object.has(key)) {
     return absent;
   }
@@ -68,26 +77,30 @@ OperandFormat read_format(const io::JsonObject& object, std::string_view key,
   return *format;
 }
 
-std::array<std::int64_t, 2> read_pair(const io::JsonObject& object, std::string_view key,
-                                      std::int64_t absent, std::int64_t min) {
-  if (!object.has(key)) {
-    return {absent, absent};
+/// Integers from `min` to `max`, called `names`.
+template <std::size_t kSize>
+std::array<std::int64_t, kSize> read_list(const io::JsonObject& object, std::string_view key, std::int64_t absent,
+                                          std::int64_t min, std::int64_t max, std::string_view names) {
+  std::array<std::int64_t, kSize> result;
+  result.fill(absent);
+  if (object.has(key)) {
+    const json& list = object.array(key);
+    const io::JsonPlace place = object.place() / key;
+    if (list.size() != kSize) {
+      place.fail("must have {} elements ({}), not {}", kSize, names, list.size());
+    }
+    for (std::size_t i = 0; i < kSize; ++i) {
+      result[i] = io::to_integer(list[i], place / i, min, max);
+    }
   }
-  const json& pair = object.array(key);
-  const io::JsonPlace place = object.place() / key;
-  if (pair.size() != 2) {
-    place.fail(fmt::format("must have 2 elements (height, width), not {}", pair.size()));
-  }
-  return {io::to_integer(pair[0], place / 0, min, kMaxExtent),
-          io::to_integer(pair[1], place / 1, min, kMaxExtent)};
+  return result;
 }
 
 /// Refuses another extent than `value`, which `source` gives, where the file states one.
-void require_stated(const io::JsonObject& object, std::string_view key, std::int64_t value,
-                    std::string_view source) {
+void require_stated(const io::JsonObject& object, std::string_view key, std::int64_t value, std::string_view source) {
   const std::int64_t stated = object.integer_or(key, value, 1, kMaxExtent);
   if (stated != value) {
-    (object.place() / key).fail(fmt::format("{} stated, but {} gives {}", stated, source, value));
+    (object.place() / key).fail("{} stated, but {} gives {}", stated, source, value);
   }
 }
 
@@ -104,13 +117,12 @@ ConvGeometry read_geometry(const io::JsonObject& object) {
   conv.k = extent("K");
   conv.r = extent("R");
   conv.s = extent("S");
-  conv.stride = read_pair(object, "stride", 1, 1);
-  conv.pad = read_pair(object, "pad", 0, 0);
-  conv.dilation = read_pair(object, "dilation", 1, 1);
+  conv.stride = read_list<2>(object, "stride", 1, 1, kMaxExtent, "height, width");
+  conv.pad = read_list<2>(object, "pad", 0, 0, kMaxExtent, "height, width");
+  conv.dilation = read_list<2>(object, "dilation", 1, 1, kMaxExtent, "height, width");
   conv.groups = object.integer_or("groups", 1, 1, kMaxExtent);
   if (conv.c % conv.groups != 0 || conv.k % conv.groups != 0) {
-    (object.place() / "groups")
-        .fail(fmt::format("{} does not divide both C={} and K={}", conv.groups, conv.c, conv.k));
+    (object.place() / "groups").fail("{} does not divide both C={} and K={}", conv.groups, conv.c, conv.k);
   }
   return conv;
 }
@@ -120,8 +132,7 @@ void read_convolution(const io::JsonObject& object, Operation& op) {
   if (!lower_convolution(read_geometry(geometry), op)) {
     geometry.place().fail(
         !op.conv ? "the dilated filter does not fit the padded input, so there is no output extent"
-                 : fmt::format("the implicit GEMM has {} above {}", op.shape.n == 0 ? "n" : "k",
-                               kMaxExtent));
+                 : fmt::format("the implicit GEMM has {} above {}", op.shape.n == 0 ? "n" : "k", kMaxExtent));
   }
   require_stated(geometry, "P", op.conv->p, "the geometry");
   require_stated(geometry, "Q", op.conv->q, "the geometry");
@@ -139,8 +150,7 @@ std::string read_kind(const io::JsonObject& object) {
     std::vector<std::string_view> kinds{"gemm", "conv2d"};
     const std::vector<std::string_view> others = vector_kind_names();
     kinds.insert(kinds.end(), others.begin(), others.end());
-    (object.place() / "kind")
-        .fail("unknown kind " + base::unknown_name(io::printable(kind), kinds));
+    (object.place() / "kind").fail("unknown kind {}", base::unknown_name(io::printable(kind), kinds));
   }
   return kind;
 }
@@ -171,44 +181,26 @@ void read_surroundings(const io::JsonObject& object, Operation& op) {
   }
 }
 
-/// Whether A is a weight, and one that 2:4 pruning takes: stated, or ASP's rule where the file does
-/// not say.
+/// Whether A is a weight that 2:4 pruning takes: stated, or else by ASP's rule.
 bool read_prunable(const io::JsonObject& object, const Operation& op) {
-  const bool has_weight = op.weight;
-  if (has_weight) {
+  if (op.weight) {
     require_word(object, "weight_operand", "A");
   }
-  const bool prunable = object.boolean_or("prunable_2_4", has_weight && asp_eligible(op));
-  if (prunable && !has_weight) {
+  const bool prunable = object.boolean_or("prunable_2_4", op.weight && asp_eligible(op));
+  if (prunable && !op.weight) {
     (object.place() / "prunable_2_4").fail("true, but weight_operand is null: A is no weight");
   }
   return prunable;
 }
 
 LayerTensors read_tensors(const io::JsonObject& object) {
-  object.allow_only(kTensorKeys);
-  LayerTensors tensors;
-  tensors.weight = object.text("weight");
-  tensors.bias = object.text_or("bias", "");
-  tensors.sparse_weight = object.text_or("sparse_weight", "");
-  tensors.sparse_bias = object.text_or("sparse_bias", "");
+  object.allow_only({"weight", "bias", "sparse_weight", "sparse_bias"});
+  LayerTensors tensors{object.text("weight"), object.text_or("bias", ""), object.text_or("sparse_weight", ""),
+                       object.text_or("sparse_bias", "")};
   if (tensors.sparse_weight.empty() && !tensors.sparse_bias.empty()) {
     (object.place() / "sparse_bias").fail("needs sparse_weight beside it");
   }
   return tensors;
-}
-
-Activation read_activation(const io::JsonObject& object) {
-  constexpr std::string_view kActivations[] = {"none", "relu"};
-  const std::string name = object.text_or("activation", "none");
-  if (name == "relu") {
-    return Activation::kRelu;
-  }
-  if (name != "none") {
-    (object.place() / "activation")
-        .fail("unknown activation " + base::unknown_name(io::printable(name), kActivations));
-  }
-  return Activation::kNone;
 }
 
 double read_time(const io::JsonObject& object) {
@@ -218,8 +210,7 @@ double read_time(const io::JsonObject& object) {
   const json& value = object.require("time_us");
   if (!value.is_number() || !(value.get<double>() > 0 && value.get<double>() <= kMaxRecordedUs)) {
     (object.place() / "time_us")
-        .fail(fmt::format("must be a number above 0, at most {}, not {}", kMaxRecordedUs,
-                          io::describe(value)));
+        .fail("must be a number above 0, at most {}, not {}", kMaxRecordedUs, io::describe(value));
   }
   return value.get<double>();
 }
@@ -228,17 +219,8 @@ Recorded read_recorded(const io::JsonObject& object) {
   object.allow_only(kRecordedKeys);
   Recorded recorded{read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
                     object.boolean_or("sparse", false)};
-  if (object.has("tile")) {
-    const json& tile = object.array("tile");
-    const io::JsonPlace place = object.place() / "tile";
-    if (tile.size() != 3) {
-      place.fail(fmt::format("must have 3 elements (m, n, k), not {}", tile.size()));
-    }
-    const auto extent = [&](std::size_t i) {
-      return io::to_integer(tile[i], place / i, 1, kMostTileExtent);
-    };
-    recorded.tile = {extent(0), extent(1), extent(2)};
-  }
+  const auto [m, n, k] = read_list<3>(object, "tile", 0, 1, kMostTileExtent, "m, n, k");
+  recorded.tile = {m, n, k};
   recorded.stages = static_cast<int>(object.integer_or("stages", 0, 0, kMostRecorded));
   recorded.split_k = static_cast<int>(object.integer_or("split_k", 0, 0, kMostRecorded));
   recorded.epilogue = object.text_or("epilogue", "");
@@ -248,9 +230,7 @@ Recorded read_recorded(const io::JsonObject& object) {
 
 NotTaken read_not_taken(const io::JsonObject& object) {
   object.allow_only(kNotTakenKeys);
-  const auto extent = [&](std::string_view key) {
-    return object.integer_or(key, 0, 0, kMaxExtent);
-  };
+  const auto extent = [&](std::string_view key) { return object.integer_or(key, 0, 0, kMaxExtent); };
   NotTaken launch;
   launch.name = object.text("name");
   launch.shape = {extent("m"), extent("n"), extent("k")};
@@ -263,8 +243,7 @@ NotTaken read_not_taken(const io::JsonObject& object) {
 }
 
 /// How A, and of block-scaled formats B, lie in memory.
-kernels::OperandStorage read_storage(const io::JsonObject& object, const Operation& op,
-                                     const OperandFormat& format) {
+kernels::OperandStorage read_storage(const io::JsonObject& object, const Operation& op, const OperandFormat& format) {
   kernels::OperandStorage storage;
   if (object.has("weight_dtype")) {
     storage.weight = parse_weight_type(object.text("weight_dtype"));
@@ -274,12 +253,10 @@ kernels::OperandStorage read_storage(const io::JsonObject& object, const Operati
                           : "weight_operand is null: A is no weight");
     }
   }
-  storage.scale_block =
-      static_cast<int>(object.integer_or("scale_block", format.scale_block, 1, kMostInScaleBlock));
+  storage.scale_block = static_cast<int>(object.integer_or("scale_block", format.scale_block, 1, kMostInScaleBlock));
   if (format.scale_block > 0 && storage.scale_block != format.scale_block) {
     (object.place() / "scale_block")
-        .fail(fmt::format("is {}, but {} has blocks of {}", storage.scale_block,
-                          kernels::name(format), format.scale_block));
+        .fail("is {}, but {} has blocks of {}", storage.scale_block, kernels::name(format), format.scale_block);
   }
   if (const std::string why = kernels::impossible_storage(storage, op.dtype); !why.empty()) {
     object.place().fail(why);
@@ -287,7 +264,6 @@ kernels::OperandStorage read_storage(const io::JsonObject& object, const Operati
   return storage;
 }
 
-/// Nothing where the file leaves it to a rule.
 std::optional<Cut> read_cut(const io::JsonObject& object, const Operation& op) {
   if (!object.has("cut")) {
     return std::nullopt;
@@ -295,8 +271,7 @@ std::optional<Cut> read_cut(const io::JsonObject& object, const Operation& op) {
   const auto cut = static_cast<Cut>(object.choice("cut", kCuts));
   if (!op.weight || (op.conv && cut != Cut::kNone)) {
     (object.place() / "cut")
-        .fail(op.weight ? "must be \"none\": a convolution is not cut"
-                        : "weight_operand is null: A is no weight");
+        .fail(op.weight ? "must be \"none\": a convolution is not cut" : "weight_operand is null: A is no weight");
   }
   return cut;
 }
@@ -318,7 +293,7 @@ Operation read_operation(const io::JsonObject& object, const OperandFormat& defa
   op.cut = read_cut(object, op);
   op.prunable = read_prunable(object, op);
   op.storage = read_storage(object, op, format);
-  op.activation = read_activation(object);
+  op.activation = static_cast<Activation>(object.choice("activation", {"none", "relu"}));
   if (object.has("tensors")) {
     op.tensors = read_tensors(object.object("tensors"));
   }
@@ -328,10 +303,9 @@ Operation read_operation(const io::JsonObject& object, const OperandFormat& defa
   return op;
 }
 
-/// `relative` inside the directory of `workload`. Links are resolved, so that none leads outside
-/// either.
-std::filesystem::path confined_path(const std::filesystem::path& workload,
-                                    const std::string& relative, const io::JsonPlace& place) {
+/// `relative` inside the directory of `workload`; no link leads outside.
+std::filesystem::path confined_path(const std::filesystem::path& workload, const std::string& relative,
+                                    const io::JsonPlace& place) {
   const std::filesystem::path directory =
       workload.has_parent_path() ? workload.parent_path() : std::filesystem::path(".");
   std::error_code error;
@@ -339,16 +313,14 @@ std::filesystem::path confined_path(const std::filesystem::path& workload,
   const std::filesystem::path file =
       error ? std::filesystem::path() : std::filesystem::weakly_canonical(root / relative, error);
   const std::filesystem::path inside = error ? file : file.lexically_relative(root);
-  if (relative.find('\0') != std::string::npos || error || inside.empty() || inside == "." ||
-      *inside.begin() == "..") {
-    place.fail(fmt::format("'{}' is not a file inside the directory of the workload",
-                           io::printable(relative)));
+  if (relative.find('\0') != std::string::npos || error || inside.empty() || inside == "." || *inside.begin() == "..") {
+    place.fail("'{}' is not a file inside the directory of the workload", io::printable(relative));
   }
   return directory / inside;
 }
 
 NetworkData read_network(const io::JsonObject& object, const std::filesystem::path& workload) {
-  object.allow_only(kNetworkKeys);
+  object.allow_only({"file", "input", "labels", "classes"});
   NetworkData network;
   network.file = confined_path(workload, object.text("file"), object.place() / "file");
   io::announce_input(network.file);  // whether or not this run looks at its values
@@ -361,7 +333,7 @@ NetworkData read_network(const io::JsonObject& object, const std::filesystem::pa
 /// Real values are all or nothing: a chain of layers has no gaps.
 void check_network(const io::JsonObject& root, const Workload& workload) {
   if (workload.network && !workload.vectors.empty()) {
-    (root.place() / "network").fail("is of a file of GEMMs and convolutions alone");
+    (root.place() / "network").fail("needs a file of GEMMs and convolutions alone");
   }
   for (std::size_t i = 0; i < workload.operations.size(); ++i) {
     const Operation& op = workload.operations[i];
@@ -370,7 +342,7 @@ void check_network(const io::JsonObject& root, const Workload& workload) {
       place.fail("the key 'tensors' is missing, but the file has a 'network'");
     }
     if (workload.network && op.count != 1) {
-      (place / "count").fail(fmt::format("must be 1 in a file with a 'network', not {}", op.count));
+      (place / "count").fail("must be 1 in a file with a 'network', not {}", op.count);
     }
     if (!workload.network && (op.tensors || op.activation != Activation::kNone)) {
       place.fail("'tensors' and 'activation' need a 'network' at top level");
@@ -385,11 +357,10 @@ bool has_dims(const io::JsonObject& root) {
     return true;
   }
   if (schema != kSchemas[0]) {
-    (root.place() / "schema")
-        .fail("unknown schema " + base::unknown_name(io::printable(schema), kSchemas));
+    (root.place() / "schema").fail("unknown schema {}", base::unknown_name(io::printable(schema), kSchemas));
   }
   if (root.has("dims")) {
-    (root.place() / "dims").fail(fmt::format("needs the schema \"{}\"", kSchemas[1]));
+    (root.place() / "dims").fail("needs the schema \"{}\"", kSchemas[1]);
   }
   return false;
 }
@@ -401,15 +372,14 @@ std::int64_t inputs_of(const io::JsonObject& root, const NamedDims& dims) {
     return root.has("inputs") ? root.integer("inputs", 1, kMaxExtent) : 0;
   }
   if (root.has("inputs")) {
-    (root.place() / "inputs").fail("is the dimension 'batch', which the file declares");
+    (root.place() / "inputs").fail("must be left out: the dimension 'batch' says it");
   }
   return batch->second;
 }
 
 }  // namespace
 
-Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
-                             const NamedDims& dims) {
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file, const NamedDims& dims) {
   const std::string shown = io::printable(file.string());
   json document = io::parse_json(text, shown);
   const io::JsonObject root(document, {shown, ""});
@@ -449,8 +419,7 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   if (root.has("not_taken")) {
     const json& launches = root.array("not_taken");
     for (std::size_t i = 0; i < launches.size(); ++i) {
-      workload.not_taken.push_back(
-          read_not_taken(io::JsonObject(launches[i], root.place() / "not_taken" / i)));
+      workload.not_taken.push_back(read_not_taken(io::JsonObject(launches[i], root.place() / "not_taken" / i)));
     }
   }
   return workload;

@@ -4,19 +4,14 @@
 #include "sim/kernels/operand_format.h"
 #include "sim/workload/workload.h"
 
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-
 namespace sptc::workload {
 
-/// A workload from the text of a `.json` file; `file` is for messages, and a network's tensor file
-/// is looked for in its directory. `dims` replaces the defaults of its dimensions. Throws
-/// InputError.
-Workload parse_workload_json(std::string_view text, const std::filesystem::path& file,
-                             const NamedDims& dims = {});
+/// Reads the text of a `.json` file; `file` is for messages, and a network's tensor file lies in
+/// its directory. `dims` replaces defaults. Throws InputError.
+Workload parse_workload_json(std::string_view text, const std::filesystem::path& file, const NamedDims& dims = {});
+
+/// The place of `name` among `names`. Throws InputError "`unknown` 'x' (nearest valid: ..)".
+std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown);
 
 /// What M of a file in CSV counts.
 enum class Convention {
@@ -40,17 +35,14 @@ struct WorkloadText {
 WorkloadText read_workload_text(const std::filesystem::path& path, const NamedDims& dims = {});
 /// GEMMs by name, extents, batch, count, type and whether they are prunable.
 WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> gemms);
-/// Throws InputError.
 Workload to_workload(const WorkloadText& text);
 
-/// The schema of workloads that are written.
 inline constexpr std::string_view kWorkloadSchema = "gemm-workload/0.2";
 
 /// Largest m, n, k, batch or count of an operation: the 32-bit integers of BLAS.
 inline constexpr std::int64_t kMaxExtent = 2147483647;
 
-/// Largest extent of a tile, and largest number of stages or slices of K, that a recording may
-/// state.
+/// Largest extent of a tile, and number of stages or slices of K, that a recording may state.
 inline constexpr std::int64_t kMostTileExtent = 4096;
 inline constexpr std::int64_t kMostRecorded = 65536;
 
@@ -67,22 +59,18 @@ constexpr bool is_possible(const Rest& rest) {
 }
 inline constexpr std::string_view kImpossibleRest = "rest_bytes without rest_ns: bytes take time";
 
-/// The operand type called `name`; nothing where it is none. `unknown_operand_type` is the message
-/// for that case.
+/// Nothing where `name` is none, which unknown_operand_type() then says.
 std::optional<numerics::DataType> parse_operand_type(std::string_view name);
 /// The same for the names that other programs have, too (fp16, half, bfloat16, int8, fp8), and for
 /// formats whose blocks have scales (nvfp4, mxfp8, mxfp4).
 std::optional<kernels::OperandFormat> parse_operand_format(std::string_view name);
-/// The names that parse_operand_type knows.
 std::span<const std::string_view> kernel_operand_types();
 /// `more`: what its reader takes beside these and the formats with scales.
-std::string unknown_operand_type(std::string_view name,
-                                 std::span<const std::string_view> more = {});
+std::string unknown_operand_type(std::string_view name, std::span<const std::string_view> more = {});
 
 /// The type of quantised weights called `name`: s8 or s4; nothing where it is none.
 std::optional<numerics::DataType> parse_weight_type(std::string_view name);
 std::string unknown_weight_type(std::string_view name);
-/// Largest "scale_block".
 inline constexpr std::int64_t kMostInScaleBlock = 65536;
 
 /// Adds the multiply-accumulates of `op` to `total`; false where the sum does not fit 64 bits.

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/numerics/data_type.h"
+#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/recording.h"
 #include "sim/workload/workload_text.h"
 
-#include <nlohmann/json.hpp>
-
-#include <cstddef>
-#include <string_view>
 #include <type_traits>
 
 namespace sptc::workload {
@@ -18,20 +14,17 @@ using nlohmann::ordered_json;
 
 /// Sets `key` where its value is another than that of a file that does not say it.
 template <typename Value>
-void put(ordered_json& json, const char* key, const Value& value,
-         const std::type_identity_t<Value>& absent = {}) {
+void put(ordered_json& json, const char* key, const Value& value, const std::type_identity_t<Value>& absent = {}) {
   if (value != absent) {
     json[key] = value;
   }
 }
 
 ordered_json conv_json(const ConvGeometry& conv) {
-  return {{"N", conv.n},          {"C", conv.c},
-          {"H", conv.h},          {"W", conv.w},
-          {"K", conv.k},          {"R", conv.r},
-          {"S", conv.s},          {"stride", conv.stride},
-          {"pad", conv.pad},      {"dilation", conv.dilation},
-          {"groups", conv.groups}};
+  return {
+      {"N", conv.n},          {"C", conv.c}, {"H", conv.h},           {"W", conv.w},     {"K", conv.k},
+      {"R", conv.r},          {"S", conv.s}, {"stride", conv.stride}, {"pad", conv.pad}, {"dilation", conv.dilation},
+      {"groups", conv.groups}};
 }
 
 ordered_json recorded_json(const Recorded& recorded) {
@@ -105,11 +98,8 @@ ordered_json account_json(const Account& account) {
 }
 
 ordered_json vector_json(const VectorOperation& op) {
-  ordered_json json{{"name", op.name},
-                    {"kind", name(op.kind)},
-                    {"rows", op.rows},
-                    {"columns", op.columns},
-                    {"count", op.count}};
+  ordered_json json{
+      {"name", op.name}, {"kind", name(op.kind)}, {"rows", op.rows}, {"columns", op.columns}, {"count", op.count}};
   put(json, "inputs", op.tensors, info(op.kind).tensors);
   put(json, "outputs", op.outputs, 1);
   put(json, "input_rows", op.input_rows, op.rows);
@@ -117,7 +107,6 @@ ordered_json vector_json(const VectorOperation& op) {
   return json;
 }
 
-/// GEMMs and what stands between them, in order.
 ordered_json operations_json(const Workload& workload) {
   ordered_json json = ordered_json::array();
   auto next = workload.vectors.begin();
@@ -130,7 +119,7 @@ ordered_json operations_json(const Workload& workload) {
     }
     const Operation& op = workload.operations[i];
     json.push_back(operation_json(op));
-    // Of a list of GEMMs alone nobody asks which operands are weights.
+    // Nobody asks which operands of a list of GEMMs alone are weights.
     if (!workload.vectors.empty() && !op.weight) {
       json.back()["weight_operand"] = nullptr;
     }
@@ -144,8 +133,7 @@ ordered_json operations_json(const Workload& workload) {
 std::string workload_json(const Recording& recording) {
   const Workload& workload = recording.workload;
   if (workload.network) {
-    throw base::InputError(io::printable(workload.file.string()) +
-                           ": a network with real values is a workload already");
+    io::refuse("{}: a network with real values is a workload already", io::printable(workload.file.string()));
   }
   const bool parametric = !recording.parametric.empty();
   ordered_json json{{"schema", kWorkloadSchema}, {"name", title(workload)}};
@@ -168,7 +156,7 @@ std::string workload_json(const Recording& recording) {
     json["not_taken"].push_back(not_taken_json(launch));
   }
   // A name may hold any bytes.
-  return json.dump(1, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return io::json_text(json, 1) + "\n";
 }
 
 WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> gemms) {
@@ -177,7 +165,7 @@ WorkloadText gemms_as_text(const std::string& name, std::span<const Operation> g
     ops.push_back(operation_json(gemm));
   }
   const ordered_json json{{"schema", kWorkloadSchema}, {"name", name}, {"ops", std::move(ops)}};
-  return {json.dump(-1, ' ', false, ordered_json::error_handler_t::replace), "workload"};
+  return {io::json_text(json), "workload"};
 }
 
 }  // namespace sptc::workload

@@ -9,7 +9,3 @@ void SPTC_NAME(eigen_sgemm_, BENCH_FLAGS)(const float* a, const float* b, float*
   using Map = Eigen::Map<const Eigen::MatrixXf>;
   Eigen::Map<Eigen::MatrixXf>(c, n, n).noalias() = Map(a, n, n) * Map(b, n, n);
 }
-void SPTC_NAME(eigen_dgemm_, BENCH_FLAGS)(const double* a, const double* b, double* c, long n) {
-  using Map = Eigen::Map<const Eigen::MatrixXd>;
-  Eigen::Map<Eigen::MatrixXd>(c, n, n).noalias() = Map(a, n, n) * Map(b, n, n);
-}

@@ -3,7 +3,6 @@
 // multiply-accumulates, for sparse A the executed half. scripts/bench_table.sh makes the table.
 #include "models/base/random.h"
 #include "models/batched/gemm.h"
-#include "models/batched/mma_batch.h"
 #include "models/mma/dot_step.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
@@ -11,7 +10,6 @@
 #include <benchmark/benchmark.h>
 #include <hwy/targets.h>
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -19,8 +17,6 @@
 
 void eigen_sgemm_avx2(const float* a, const float* b, float* c, long n);
 void eigen_sgemm_native(const float* a, const float* b, float* c, long n);
-void eigen_dgemm_avx2(const double* a, const double* b, double* c, long n);
-void eigen_dgemm_native(const double* a, const double* b, double* c, long n);
 
 namespace {
 
@@ -33,15 +29,14 @@ using numerics::Word;
 constexpr std::size_t kExtent = 1024;
 constexpr std::int64_t kMacs = std::int64_t{kExtent} * kExtent * kExtent;
 
-template <typename Scalar>
-void eigen(benchmark::State& state, void (*gemm)(const Scalar*, const Scalar*, Scalar*, long)) {
+void eigen(benchmark::State& state, void (*gemm)(const float*, const float*, float*, long)) {
   const RandomStream random(1);
-  std::vector<Scalar> a(kExtent * kExtent);
-  std::vector<Scalar> b(a.size());
-  std::vector<Scalar> c(a.size());
+  std::vector<float> a(kExtent * kExtent);
+  std::vector<float> b(a.size());
+  std::vector<float> c(a.size());
   for (std::size_t i = 0; i < a.size(); ++i) {
-    a[i] = static_cast<Scalar>(random.normal(i));
-    b[i] = static_cast<Scalar>(random.normal(i + a.size()));
+    a[i] = static_cast<float>(random.normal(i));
+    b[i] = static_cast<float>(random.normal(i + a.size()));
   }
   for (auto _ : state) {
     gemm(a.data(), b.data(), c.data(), kExtent);
@@ -60,8 +55,7 @@ struct Case {
 mma::MmaInstruction instruction(int k, DataType operand, DataType accumulator, bool sparse,
                                 mma::MmaFamily family = mma::MmaFamily::kMma) {
   mma::MmaInstruction result;
-  result.shape =
-      family == mma::MmaFamily::kWgmma ? mma::MmaShape{64, 8, k} : mma::MmaShape{16, 8, k};
+  result.shape = family == mma::MmaFamily::kWgmma ? mma::MmaShape{64, 8, k} : mma::MmaShape{16, 8, k};
   result.a_type = operand;
   result.b_type = operand;
   result.accumulator = accumulator;
@@ -110,8 +104,7 @@ struct Operands {
         return numerics::from_double(scale * random.normal(i), type);
       }
       const double infinity = std::numeric_limits<double>::infinity();
-      const double specials[] = {infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
-                                 1.0};
+      const double specials[] = {infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 1.0};
       return numerics::from_double(specials[random.below(i, 4)], type);
     };
     for (std::size_t i = 0; i < a.size(); ++i) {
@@ -126,11 +119,10 @@ struct Operands {
       compressed.pattern = sparsity::hardware_pattern(type);
       compressed.logical_k = extent;
       compressed.values = a;
-      compressed.nibbles =
-          Matrix<std::uint8_t>(extent, extent / static_cast<std::size_t>(compressed.pattern.group));
+      compressed.nibbles = Matrix<std::uint8_t>(extent, extent / static_cast<std::size_t>(compressed.pattern.group));
       for (std::size_t i = 0; i < compressed.nibbles.size(); ++i) {
-        compressed.nibbles.data()[i] = compressed.pattern.group == 2 ? (random.bits(i) & 1 ? 4 : 14)
-                                                                     : kLegal[random.below(i, 6)];
+        compressed.nibbles.data()[i] =
+            compressed.pattern.group == 2 ? (random.bits(i) & 1 ? 4 : 14) : kLegal[random.below(i, 6)];
       }
     }
   }
@@ -144,8 +136,8 @@ struct Operands {
   Matrix<Word> b;
 };
 
-void engine_gemm(benchmark::State& state, const Case& which, int threads, std::int64_t target,
-                 Data data, std::size_t extent) {
+void engine_gemm(benchmark::State& state, const Case& which, int threads, std::int64_t target, Data data,
+                 std::size_t extent) {
   if (target != 0 && (hwy::SupportedTargets() & target) == 0) {
     state.SkipWithError("this machine does not have the instructions");
     return;
@@ -154,28 +146,12 @@ void engine_gemm(benchmark::State& state, const Case& which, int threads, std::i
   const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
   const Operands operands(which, extent, data);
   for (auto _ : state) {
-    const Matrix<Word> d = sptc::batched::gemm(
-        which.instruction, rules, operands.operands(which.instruction.sparse), {threads, 1});
+    const Matrix<Word> d =
+        sptc::batched::gemm(which.instruction, rules, operands.operands(which.instruction.sparse), {threads, 1});
     benchmark::DoNotOptimize(d.data());
   }
   const auto macs = static_cast<std::int64_t>(extent * extent * operands.a.cols());
   state.SetItemsProcessed(state.iterations() * macs);
-  hwy::SetSupportedTargetsForTest(0);
-}
-
-void f64_gemm(benchmark::State& state, std::int64_t target) {
-  hwy::SetSupportedTargetsForTest(target);
-  const RandomStream random(5);
-  Matrix<std::uint64_t> a(kExtent, kExtent);
-  Matrix<std::uint64_t> b(kExtent, kExtent);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    a.data()[i] = std::bit_cast<std::uint64_t>(random.normal(i));
-    b.data()[i] = std::bit_cast<std::uint64_t>(random.normal(i + a.size()));
-  }
-  for (auto _ : state) {
-    benchmark::DoNotOptimize(sptc::batched::gemm_f64(a, b, nullptr).data());
-  }
-  state.SetItemsProcessed(state.iterations() * kMacs);
   hwy::SetSupportedTargetsForTest(0);
 }
 
@@ -185,8 +161,7 @@ void plain_gemm(benchmark::State& state, const Case& which, Data data, std::size
   for (auto _ : state) {
     for (std::size_t i = 0; i < extent; ++i) {
       for (std::size_t j = 0; j < extent; ++j) {
-        benchmark::DoNotOptimize(
-            mma::dense_dot(operands.a.row(i), operands.b.row(j), 0, which.instruction, rules));
+        benchmark::DoNotOptimize(mma::dense_dot(operands.a.row(i), operands.b.row(j), 0, which.instruction, rules));
       }
     }
   }
@@ -211,55 +186,6 @@ void one_instruction(benchmark::State& state, const Case& which) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// Independent instructions from contiguous arrays, one call for all; items are instructions.
-void batch_of_instructions(benchmark::State& state, const Case& which, std::int64_t target,
-                           std::size_t cases = 1024) {
-  if (target != 0 && (hwy::SupportedTargets() & target) == 0) {
-    state.SkipWithError("this machine does not have the instructions");
-    return;
-  }
-  hwy::SetSupportedTargetsForTest(target);
-  const mma::StepRules rules = mma::step_rules(which.architecture, which.instruction);
-  const mma::MmaShape shape = which.instruction.shape;
-  sptc::batched::MmaBatch batch;
-  batch.cases = cases;
-  batch.m = static_cast<std::size_t>(shape.m);
-  batch.n = static_cast<std::size_t>(shape.n);
-  batch.k = static_cast<std::size_t>(shape.k);
-  batch.depth = static_cast<std::size_t>(which.instruction.compressed_k());
-  const RandomStream random(3);
-  const auto words = [&](std::size_t count, DataType type, std::uint64_t first) {
-    const double scale = numerics::info(type).is_float() ? 1.0 : 30.0;
-    std::vector<Word> result(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      result[i] = numerics::from_double(scale * random.normal(first + i), type);
-    }
-    return result;
-  };
-  const auto a = words(cases * batch.m * batch.depth, which.instruction.a_type, 0);
-  const auto b = words(cases * batch.k * batch.n, which.instruction.b_type, 1U << 30);
-  const auto c = words(cases * batch.m * batch.n, rules.output, 1U << 31);
-  std::vector<std::uint32_t> indices(which.instruction.sparse ? a.size() : 0);
-  for (std::size_t i = 0; i < indices.size(); i += 2) {
-    const std::uint32_t group = static_cast<std::uint32_t>(i % batch.depth / 2 * 4);
-    const auto pair = random.below(i, 3);
-    indices[i] = group + static_cast<std::uint32_t>(pair);
-    indices[i + 1] = group + 3;
-  }
-  batch.a = a;
-  batch.b = b;
-  batch.c = c;
-  batch.indices = indices;
-  std::vector<Word> d(c.size());
-  for (auto _ : state) {
-    sptc::batched::mma_batch(which.instruction, rules, batch, d);
-    benchmark::DoNotOptimize(d.data());
-    benchmark::ClobberMemory();
-  }
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(cases));
-  hwy::SetSupportedTargetsForTest(0);
-}
-
 template <typename Body>
 void add(const std::string& name, Body body, bool many_threads = false) {
   auto* bench = benchmark::RegisterBenchmark(name.c_str(), body);
@@ -276,38 +202,25 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) {
     return 1;
   }
-  add("eigen_sgemm/avx2", [](auto& state) { eigen<float>(state, eigen_sgemm_avx2); });
-  add("eigen_sgemm/native", [](auto& state) { eigen<float>(state, eigen_sgemm_native); });
-  add("eigen_dgemm/avx2", [](auto& state) { eigen<double>(state, eigen_dgemm_avx2); });
-  add("eigen_dgemm/native", [](auto& state) { eigen<double>(state, eigen_dgemm_native); });
+  add("eigen_sgemm/avx2", [](auto& state) { eigen(state, eigen_sgemm_avx2); });
+  add("eigen_sgemm/native", [](auto& state) { eigen(state, eigen_sgemm_native); });
   static const std::vector<Case> all = cases();
   for (const Case& which : all) {
-    add("engine/" + which.name,
-        [&](auto& state) { engine_gemm(state, which, 1, 0, Data::kNormal, kExtent); });
+    add("engine/" + which.name, [&](auto& state) { engine_gemm(state, which, 1, 0, Data::kNormal, kExtent); });
     add("engine_avx2/" + which.name,
         [&](auto& state) { engine_gemm(state, which, 1, HWY_AVX2, Data::kNormal, kExtent); });
   }
-  add("engine_f64", [](auto& state) { f64_gemm(state, 0); });
-  add("engine_f64_avx2", [](auto& state) { f64_gemm(state, HWY_AVX2); });
   const Case& f16 = all.front();
   for (const int threads : {1, 2}) {
     add(
         "threads/" + std::to_string(threads),
-        [&, threads](auto& state) { engine_gemm(state, f16, threads, 0, Data::kNormal, kExtent); },
-        true);
+        [&, threads](auto& state) { engine_gemm(state, f16, threads, 0, Data::kNormal, kExtent); }, true);
   }
   constexpr std::size_t kSmall = 128;
   add("plain/normal", [&](auto& state) { plain_gemm(state, f16, Data::kNormal, kSmall); });
   add("plain/specials", [&](auto& state) { plain_gemm(state, f16, Data::kSpecials, kSmall); });
-  add("engine_specials/f16",
-      [&](auto& state) { engine_gemm(state, f16, 1, 0, Data::kSpecials, kSmall); });
+  add("engine_specials/f16", [&](auto& state) { engine_gemm(state, f16, 1, 0, Data::kSpecials, kSmall); });
   add("one_instruction/a100_f16_f32", [&](auto& state) { one_instruction(state, f16); });
-  add("batch_of_one/a100_f16_f32", [&](auto& state) { batch_of_instructions(state, f16, 0, 1); });
-  for (const Case& which : all) {
-    add("batch/" + which.name, [&](auto& state) { batch_of_instructions(state, which, 0); });
-    add("batch_avx2/" + which.name,
-        [&](auto& state) { batch_of_instructions(state, which, HWY_AVX2); });
-  }
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

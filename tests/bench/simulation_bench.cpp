@@ -51,8 +51,8 @@ void simulate(benchmark::State& state, numerics::DataType type, bool sparse, boo
     benchmark::DoNotOptimize(simulator().run(problem, {}, values ? &data : nullptr).cycles);
   }
   const auto executed = static_cast<double>(problem.shape.macs()) / (sparse ? 2 : 1);
-  state.counters["executed_mac_per_s"] = benchmark::Counter(
-      executed, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
+  state.counters["executed_mac_per_s"] =
+      benchmark::Counter(executed, benchmark::Counter::kIsIterationInvariantRate, benchmark::Counter::kIs1000);
 }
 
 void add_all() {
@@ -60,8 +60,8 @@ void add_all() {
   for (const bool values : {true, false}) {
     for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
       for (const bool sparse : {false, true}) {
-        const std::string name = std::string(values ? "datapath/" : "timing/") +
-                                 std::string(numerics::name(type)) + (sparse ? "/2:4" : "/dense");
+        const std::string name = std::string(values ? "datapath/" : "timing/") + std::string(numerics::name(type)) +
+                                 (sparse ? "/2:4" : "/dense");
         benchmark::RegisterBenchmark(name.c_str(), simulate, type, sparse, values)
             ->Arg(512)
             ->Unit(benchmark::kMillisecond);

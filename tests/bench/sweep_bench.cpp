@@ -30,19 +30,16 @@ struct Case {
 
 /// 10,000 designs of an A100 with one GEMM: SMs x bandwidth of DRAM.
 sweep::SweepPlan plan_of(const Case& what) {
-  const json spec{{"schema", "sptcsim-sweep/0.1"},
-                  {"name", "bench"},
-                  {"store", what.store},
-                  {"workloads", {{{"m", what.edge}, {"n", what.edge}, {"k", what.edge}}}},
-                  {"options",
-                   {{"check", "none"},
-                    {"fidelity", "analytic"},
-                    {"variants", what.variants},
-                    {"kernels", what.kernels}}},
-                  {"axes",
-                   {{{"parameter", "/sms"}, {"range", {{"from", 54}, {"to", 153}, {"step", 1}}}},
-                    {{"parameter", "dram_gb_per_s"},
-                     {"range", {{"from", 1000}, {"to", 1990}, {"step", 10}}}}}}};
+  const json spec{
+      {"schema", "sptcsim-sweep/0.1"},
+      {"name", "bench"},
+      {"store", what.store},
+      {"workloads", {{{"m", what.edge}, {"n", what.edge}, {"k", what.edge}}}},
+      {"options",
+       {{"check", "none"}, {"fidelity", "analytic"}, {"variants", what.variants}, {"kernels", what.kernels}}},
+      {"axes",
+       {{{"parameter", "/sms"}, {"range", {{"from", 54}, {"to", 153}, {"step", 1}}}},
+        {{"parameter", "dram_gb_per_s"}, {"range", {{"from", 1000}, {"to", 1990}, {"step", 10}}}}}}};
   return sweep::checked_plan(sweep::parse_sweep_spec(spec.dump(), "bench.json"));
 }
 
@@ -68,23 +65,20 @@ void run_sweep(benchmark::State& state, const Case& what) {
     std::filesystem::remove(file);
     sweep::SimulationPointRunner runner;
     sweep::SweepStore store(file, plan, {});
-    sweep::run_sweep({plan, runner, {}, static_cast<std::size_t>(state.range(0)), never}, {},
-                     store);
+    sweep::run_sweep({plan, runner, {}, static_cast<std::size_t>(state.range(0)), never}, {}, store);
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(plan.product()));
 }
 
 void add_all() {
   static constexpr Case kCases[] = {
-      {512, "dense", "library", "totals"}, {4096, "dense", "library", "totals"},
-      {512, "both", "library", "totals"},  {512, "both", "library", "operations"},
-      {512, "dense", "search", "totals"},  {4096, "dense", "search", "totals"},
+      {512, "dense", "library", "totals"},    {4096, "dense", "library", "totals"}, {512, "both", "library", "totals"},
+      {512, "both", "library", "operations"}, {512, "dense", "search", "totals"},   {4096, "dense", "search", "totals"},
   };
   for (const Case& what : kCases) {
-    const std::string name = "/" + std::to_string(what.edge) + "/" + what.variants + "/" +
-                             what.kernels + "/" + what.store;
-    benchmark::RegisterBenchmark(("point" + name).c_str(), simulate_points, what)
-        ->Unit(benchmark::kMicrosecond);
+    const std::string name =
+        "/" + std::to_string(what.edge) + "/" + what.variants + "/" + what.kernels + "/" + what.store;
+    benchmark::RegisterBenchmark(("point" + name).c_str(), simulate_points, what)->Unit(benchmark::kMicrosecond);
     benchmark::RegisterBenchmark(("sweep" + name).c_str(), run_sweep, what)
         ->ArgName("jobs")
         ->Arg(1)

@@ -125,10 +125,9 @@ bool is_device(const char* path) {
 extern "C" {
 
 // Called when the shared libraries are ready and the program begins.
-int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(),
-                      void (*fini)(), void (*loader_fini)(), void* stack_end) {
-  using Start =
-      int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
+int __libc_start_main(int (*main)(int, char**, char**), int argc, char** argv, void (*init)(), void (*fini)(),
+                      void (*loader_fini)(), void* stack_end) {
+  using Start = int(int (*)(int, char**, char**), int, char**, void (*)(), void (*)(), void (*)(), void*);
   auto* const real = next<Start>("__libc_start_main");
   begin();
   return real(main, argc, argv, init, fini, loader_fini, stack_end);
@@ -204,8 +203,7 @@ FILE* fopen(const char* path, const char* mode) {
 
 ssize_t send(int socket, const void* bytes, size_t size, int flags) {
   static auto* const real = next<ssize_t(int, const void*, size_t, int)>("send");
-  const bool is_it = plan.failure == Failure::kGarble && ::getpid() != plan.process &&
-                     ++sends_of_child == plan.number;
+  const bool is_it = plan.failure == Failure::kGarble && ::getpid() != plan.process && ++sends_of_child == plan.number;
   return real(socket, is_it ? inverted(bytes, size).data() : bytes, size, flags);
 }
 }

@@ -58,21 +58,17 @@ const std::vector<WritingCommand> kCommands = {
     {"results", "gemm 16 16 32 --quiet --save-d OUT.npz"},
     {"run", "run " + kSource + "/traces/digits/mlp.json --format csv --quiet --out OUT"},
     {"analytic", "gemm 4096 4096 4096 --fidelity analytic --check none --format json --out OUT"},
-    {"compare", "compare " + kSource +
-                    "/traces/bert_base.json --fidelity analytic --check none --quiet --out OUT"},
+    {"compare", "compare " + kSource + "/traces/bert_base.json --fidelity analytic --check none --quiet --out OUT"},
     {"prune", "prune " + kCorpus + "model/two.safetensors --out OUT.safetensors"},
-    {"convert",
-     "convert " + kCorpus + "converted_model/canonical.safetensors --layout dense --out OUT.npz"},
+    {"convert", "convert " + kCorpus + "converted_model/canonical.safetensors --layout dense --out OUT.npz"},
     {"import", "import " + kCorpus + "kineto/profile.json --out OUT"},
     {"plan", "plan " + kCorpus + "onnx_model/weights.onnx --dtype f16 --csv OUT"},
-    {"validate",
-     "validate " + kCorpus + "measurements/rows.csv --fidelity analytic --quiet --rows OUT"},
+    {"validate", "validate " + kCorpus + "measurements/rows.csv --fidelity analytic --quiet --rows OUT"},
     {"show", "show mma.sp.m16n8k32.f32.f16.f16.f32 --html OUT"},
     {"microbench", "microbench --instruction mma.m16n8k16.f32.f16.f16.f32 --format csv --out OUT"},
     {"report", "sweep report " + kCorpus + "sweep_results/whole.sqlite --format html --out OUT"},
     {"merge", "sweep merge " + kCorpus + "sweep_results/whole.sqlite --out OUT", OldFile::kRefused},
-    {"sweep", "sweep " + kCorpus + "sweep_spec/small.json --jobs 1 --quiet --db OUT",
-     OldFile::kContinued},
+    {"sweep", "sweep " + kCorpus + "sweep_spec/small.json --jobs 1 --quiet --db OUT", OldFile::kContinued},
 };
 
 std::vector<std::string> words(const std::string& text) {
@@ -111,8 +107,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     file += arguments.substr(at + 3, arguments.find(' ', at) - (at + 3));
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_EQ(run({}), 0) << message();
-    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
-                                           std::chrono::microseconds(1));
+    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) / std::chrono::microseconds(1));
     whole = content();
     ASSERT_FALSE(whole.empty());
   }
@@ -149,9 +144,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     return child;
   }
 
-  int run(const Environment& environment) const {
-    return support::wait_for_program(start(environment));
-  }
+  int run(const Environment& environment) const { return support::wait_for_program(start(environment)); }
 
   std::string message() const { return read(temporary.path() / "err"); }
 
@@ -172,8 +165,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
     } else {
       const std::string found = std::filesystem::exists(file) ? content() : "none";
       const char* const before = GetParam().old_file == OldFile::kReplaced ? "old" : "none";
-      ASSERT_TRUE(found == before || found == whole)
-          << what << " left " << found.size() << " bytes";
+      ASSERT_TRUE(found == before || found == whole) << what << " left " << found.size() << " bytes";
     }
   }
 
@@ -208,9 +200,8 @@ class Faults : public testing::TestWithParam<WritingCommand> {
   void fail(const std::string& call, std::uint64_t number) const {
     const std::string what = call + " " + std::to_string(number);
     put_old_file();
-    const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
-                          {"SPTC_FAIL_CALL", call},
-                          {"SPTC_FAIL_NUMBER", std::to_string(number)}});
+    const int code = run(
+        {{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_FAIL_CALL", call}, {"SPTC_FAIL_NUMBER", std::to_string(number)}});
     const std::string said = message();
     ASSERT_TRUE(code == 0 || code == 2) << what << " ended with " << code << ": " << said;
     if (code == 0 && GetParam().old_file != OldFile::kContinued) {
@@ -239,8 +230,7 @@ class Faults : public testing::TestWithParam<WritingCommand> {
       ::usleep(static_cast<useconds_t>(us));
       ::kill(child, signal);
       const int code = support::wait_for_program(child);
-      const std::string what =
-          "signal " + std::to_string(signal) + " after " + std::to_string(us) + " us";
+      const std::string what = "signal " + std::to_string(signal) + " after " + std::to_string(us) + " us";
       // Before the program begins, SIGTERM ends its process.
       ASSERT_TRUE(code == 0 || code == kInterrupted || code == kEnded + signal)
           << what << " ended with " << code << ": " << message();
@@ -290,13 +280,10 @@ TEST_P(Faults, OfAReaderThatIsGone) {
 TEST_P(Faults, OfAReadOnlyDisk) {
   put_old_file();
   const bool was_there = std::filesystem::exists(file);
-  const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS},
-                        {"SPTC_FAIL_CALL", "create"},
-                        {"SPTC_FAIL_NUMBER", "1"}});
+  const int code = run({{"LD_PRELOAD", SPTC_FAILING_CALLS}, {"SPTC_FAIL_CALL", "create"}, {"SPTC_FAIL_NUMBER", "1"}});
   EXPECT_EQ(code, 2) << message();
   EXPECT_NE(message().find("sptcsim: error: "), std::string::npos) << message();
-  EXPECT_NE(message().find(std::filesystem::path(file).filename().string()), std::string::npos)
-      << message();
+  EXPECT_NE(message().find(std::filesystem::path(file).filename().string()), std::string::npos) << message();
   expect_nothing_beside("a read-only disk");
   EXPECT_EQ(std::filesystem::exists(file), was_there);
   EXPECT_TRUE(!was_there || read(file) == "old");
@@ -328,8 +315,7 @@ TEST(FaultsOfWorkers, AnAnswerOfGarbageCostsItsPointAlone) {
       "axes": [{"option": "dtype", "values": ["f16", "bf16", "s8"]}]})";
   const auto sweep = [&](const std::string& environment, const std::string& db) {
     const std::string command = environment + " " SPTC_PROGRAM " sweep " + path("s.json") +
-                                " --jobs 1 --quiet --retry-failed --db " + path(db) +
-                                " >/dev/null 2>" + path("err");
+                                " --jobs 1 --quiet --retry-failed --db " + path(db) + " >/dev/null 2>" + path("err");
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   };
@@ -338,13 +324,10 @@ TEST(FaultsOfWorkers, AnAnswerOfGarbageCostsItsPointAlone) {
   for (const int number : {1, 2, 3, 4}) {
     const std::string db = "garbled" + std::to_string(number);
     const int code =
-        sweep("LD_PRELOAD=" SPTC_FAILING_CALLS " SPTC_FAIL_CALL=garble SPTC_FAIL_NUMBER=" +
-                  std::to_string(number),
-              db);
+        sweep("LD_PRELOAD=" SPTC_FAILING_CALLS " SPTC_FAIL_CALL=garble SPTC_FAIL_NUMBER=" + std::to_string(number), db);
     EXPECT_TRUE(code == 1 || (code == 0 && number > 2)) << code << ": " << read(path("err"));
     EXPECT_EQ(sweep("", db), 0) << read(path("err"));
-    EXPECT_EQ(support::database_rows(path(db)), support::database_rows(path("whole")))
-        << number << ", once repeated";
+    EXPECT_EQ(support::database_rows(path(db)), support::database_rows(path("whole"))) << number << ", once repeated";
   }
 }
 
@@ -366,16 +349,14 @@ class DirectoryFaults : public testing::Test {
     for (int shard = 0; shard < kShards; ++shard) {
       const std::string name = std::to_string(shard) + ".safetensors";
       put_shard(name, shard);
-      index +=
-          (shard == 0 ? "" : ", ") + ("\"w" + std::to_string(shard)) + ".weight\": \"" + name + '"';
+      index += (shard == 0 ? "" : ", ") + ("\"w" + std::to_string(shard)) + ".weight\": \"" + name + '"';
     }
     std::ofstream(in / "model.safetensors.index.json") << "{\"weight_map\": {" + index + "}}";
     std::ofstream(in / "config.json") << R"({"model_type": "tiny"})";
     std::ofstream(in / "tokenizer.json") << std::string(100000, ' ');
     const auto begin = std::chrono::steady_clock::now();
     ASSERT_EQ(run(), 0) << message();
-    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) /
-                                           std::chrono::microseconds(1));
+    length_us = static_cast<std::uint64_t>((std::chrono::steady_clock::now() - begin) / std::chrono::microseconds(1));
     whole = files();
     ASSERT_EQ(whole.size(), kShards + 4U);
   }
@@ -395,24 +376,21 @@ class DirectoryFaults : public testing::Test {
     const std::uint64_t length = header.size();
     file.write(reinterpret_cast<const char*>(&length), sizeof length);
     file << header;
-    file.write(reinterpret_cast<const char*>(values.data()),
-               static_cast<std::streamsize>(4 * kElements));
+    file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(4 * kElements));
   }
 
   pid_t start(const Environment& environment = {}) const {
     for (const auto& [name, value] : environment) {
       ::setenv(name.c_str(), value.c_str(), 1);
     }
-    const pid_t child = support::start_program({"prune", in.string(), "--out", out.string()},
-                                               "/dev/null", temporary.path() / "err");
+    const pid_t child =
+        support::start_program({"prune", in.string(), "--out", out.string()}, "/dev/null", temporary.path() / "err");
     for (const auto& [name, value] : environment) {
       ::unsetenv(name.c_str());
     }
     return child;
   }
-  int run(const Environment& environment = {}) const {
-    return support::wait_for_program(start(environment));
-  }
+  int run(const Environment& environment = {}) const { return support::wait_for_program(start(environment)); }
   std::string message() const { return read(temporary.path() / "err"); }
 
   std::map<std::string, std::string> files() const {
@@ -429,8 +407,7 @@ class DirectoryFaults : public testing::Test {
   void expect_whole_once_repeated(const std::string& what) const {
     std::map<std::string, std::filesystem::file_time_type> before;
     const auto found = files();
-    const std::string manifest =
-        found.contains("sptcsim-shards.json") ? found.at("sptcsim-shards.json") : "";
+    const std::string manifest = found.contains("sptcsim-shards.json") ? found.at("sptcsim-shards.json") : "";
     for (const auto& [name, bytes] : found) {
       if (!name.ends_with(".tmp") && name != "sptcsim-shards.json") {
         EXPECT_EQ(bytes, whole.at(name)) << what << " left another " << name;
@@ -478,8 +455,7 @@ TEST_F(DirectoryFaults, OfTheDisk) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCommands),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Of, Faults, testing::ValuesIn(kCommands), [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace sptc::faults

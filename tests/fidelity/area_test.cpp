@@ -17,16 +17,14 @@ TEST(TensorCoreArea, LiesBelowTheTensorCoresOfTuringOnPhotographsAndWithinAnOrde
   constexpr double kAt7nm = kTuringUm2 / 3.3;
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   const energy::TensorCoreShape shape = config::tensor_core_shape(gpu.sm.tensor_core);
-  const energy::TensorCoreArea area =
-      tensor_core_area(shape, config::load_energy("a100-sxm4-80gb").config.area);
+  const energy::TensorCoreArea area = tensor_core_area(shape, config::load_energy("a100-sxm4-80gb").config.area);
   const double per_multiplier = area.total_um2() / (shape.dot_units * shape.products_per_unit);
   RecordProperty("um2_per_multiplier", std::to_string(per_multiplier));
   // Elements without wiring, control and the integer formats: below what the die shows, with every
   // number at the high end of its range too.
   const config::LoadedEnergy loaded = config::load_energy("a100-sxm4-80gb");
   const auto at = [&](double config::EnergyParameter::*end) {
-    return tensor_core_area(shape, loaded.area_at(end)).total_um2() /
-           (shape.dot_units * shape.products_per_unit);
+    return tensor_core_area(shape, loaded.area_at(end)).total_um2() / (shape.dot_units * shape.products_per_unit);
   };
   const double low = at(&config::EnergyParameter::low);
   const double high = at(&config::EnergyParameter::high);

@@ -98,8 +98,7 @@ void simulate(const config::Architecture& board, Row& row) {
                       static_cast<double>(kFeatures) / (row.causal ? 2 : 1);
   row.simulated = flop / result.inference->dense->latency_us * 1e-6;
   const gpu::GpuSpec& gpu = board.gpu;
-  const double macs =
-      gpu.sm.macs_per_cycle(numerics::storage_bits(type), numerics::accumulator_type(type));
+  const double macs = gpu.sm.macs_per_cycle(numerics::storage_bits(type), numerics::accumulator_type(type));
   row.at_peak = 2e-6 * macs * gpu.sms * gpu.boost_clock_mhz;
 }
 
@@ -113,10 +112,9 @@ const std::vector<Row>& rows() {
         board = boards.emplace(row.gpu, config::load_architecture(row.gpu)).first;
       }
       simulate(board->second, row);
-      std::printf("%s %s head %3d %s seq %5d: %4.0f published, %4.0f simulated, %+.1f %%\n",
-                  row.kernel.c_str(), row.type.c_str(), static_cast<int>(row.depth),
-                  row.causal ? "causal" : "full  ", static_cast<int>(row.seq), row.published,
-                  row.simulated, 100 * row.error());
+      std::printf("%s %s head %3d %s seq %5d: %4.0f published, %4.0f simulated, %+.1f %%\n", row.kernel.c_str(),
+                  row.type.c_str(), static_cast<int>(row.depth), row.causal ? "causal" : "full  ",
+                  static_cast<int>(row.seq), row.published, row.simulated, 100 * row.error());
     }
     return result;
   }();
@@ -143,9 +141,8 @@ Errors errors_of(const std::string& group, std::int64_t seq) {
   errors.mean /= errors.rows;
   errors.bias /= errors.rows;
   errors.of_peak /= errors.rows;
-  std::printf("%s from %d: %d rows, mean %.1f %%, bias %+.1f %%, worst %.1f %%; at peak %.1f %%\n",
-              group.c_str(), static_cast<int>(seq), errors.rows, errors.mean, errors.bias,
-              errors.worst, errors.of_peak);
+  std::printf("%s from %d: %d rows, mean %.1f %%, bias %+.1f %%, worst %.1f %%; at peak %.1f %%\n", group.c_str(),
+              static_cast<int>(seq), errors.rows, errors.mean, errors.bias, errors.worst, errors.of_peak);
   return errors;
 }
 
@@ -160,8 +157,7 @@ TEST(PublishedAttention, FlashAttention3IsWithinBoundsOnTheH100) {
   EXPECT_EQ(fp8.rows, 24);
   EXPECT_LT(fp8.mean, fp8.of_peak / 2);
   support::expect_no_worse("H100 FlashAttention-3 e4m3 mean %", fp8.mean);
-  support::expect_no_worse("H100 FlashAttention-3 e4m3 from 8192 mean %",
-                           errors_of("h100-sxm5-80gb e4m3", 8192).mean);
+  support::expect_no_worse("H100 FlashAttention-3 e4m3 from 8192 mean %", errors_of("h100-sxm5-80gb e4m3", 8192).mean);
 }
 
 /// What a mask saves, which no clock has a part in.
@@ -170,12 +166,10 @@ TEST(PublishedAttention, CausalMasksGainWhatIsPublished) {
   int pairs = 0;
   for (const Row& masked : rows()) {
     const auto whole = std::find_if(rows().begin(), rows().end(), [&](const Row& row) {
-      return !row.causal && row.group() == masked.group() && row.depth == masked.depth &&
-             row.seq == masked.seq;
+      return !row.causal && row.group() == masked.group() && row.depth == masked.depth && row.seq == masked.seq;
     });
     if (masked.causal && masked.type == "f16" && whole != rows().end()) {
-      error +=
-          std::abs(masked.simulated / whole->simulated / (masked.published / whole->published) - 1);
+      error += std::abs(masked.simulated / whole->simulated / (masked.published / whole->published) - 1);
       ++pairs;
     }
   }

@@ -33,15 +33,14 @@ double mean_distance(const char* name, const std::vector<Row>& rows, kernels::L2
   for (const auto& [shape, sparse] : rows) {
     kernels::GemmProblem problem{shape, 1, numerics::DataType::kF16, sparse};
     problem.conditions.l2 = l2;
-    const kernels::GemmKernel kernel =
-        kernels::choose_kernel(problem, {}, gpu.kernel_target(), false);
+    const kernels::GemmKernel kernel = kernels::choose_kernel(problem, {}, gpu.kernel_target(), false);
     const kernels::KernelEstimate form = kernels::estimate(kernel, gpu.kernel_target());
     const double expected = (form.time_us(1) - form.outside_us()) * gpu.boost_clock_mhz;
     const auto cycles = static_cast<double>(simulator.run(problem, {}, nullptr).cycles);
     const double off = expected / cycles - 1;
-    std::printf("%lld x %lld x %lld%s: %.0f cycles, closed form %+.1f %%\n",
-                static_cast<long long>(shape.m), static_cast<long long>(shape.n),
-                static_cast<long long>(shape.k), sparse ? " 2:4" : "", cycles, 100 * off);
+    std::printf("%lld x %lld x %lld%s: %.0f cycles, closed form %+.1f %%\n", static_cast<long long>(shape.m),
+                static_cast<long long>(shape.n), static_cast<long long>(shape.k), sparse ? " 2:4" : "", cycles,
+                100 * off);
     EXPECT_LE(std::abs(off), kMost) << shape.m << "x" << shape.n << "x" << shape.k;
     sum += std::abs(off);
   }
@@ -78,29 +77,27 @@ constexpr kernels::L2State kWarm{kernels::L2State::Kind::kWarm, 1};
 
 // Operands that the launch before has left in the L2 come from there, with its latency.
 TEST(ClosedForm, LiesNearAnH100WhoseL2HoldsTheOperands) {
-  support::expect_no_worse("warm H100 closed form from SystemC mean %",
-                           100 * mean_distance("h100-sxm5-80gb",
-                                               {{{1024, 128, 1024}, false},
-                                                {{1024, 128, 1024}, true},
-                                                {{4096, 64, 2048}, false},
-                                                {{4096, 64, 2048}, true},
-                                                {{768, 2048, 4096}, false},
-                                                {{768, 2048, 4096}, true},
-                                                {{512, 512, 1024}, false},
-                                                {{512, 512, 1024}, true}},
-                                               kWarm));
+  support::expect_no_worse("warm H100 closed form from SystemC mean %", 100 * mean_distance("h100-sxm5-80gb",
+                                                                                            {{{1024, 128, 1024}, false},
+                                                                                             {{1024, 128, 1024}, true},
+                                                                                             {{4096, 64, 2048}, false},
+                                                                                             {{4096, 64, 2048}, true},
+                                                                                             {{768, 2048, 4096}, false},
+                                                                                             {{768, 2048, 4096}, true},
+                                                                                             {{512, 512, 1024}, false},
+                                                                                             {{512, 512, 1024}, true}},
+                                                                                            kWarm));
 }
 
 TEST(ClosedForm, LiesNearAB200WhoseL2HoldsTheOperands) {
-  support::expect_no_worse("warm B200 closed form from SystemC mean %",
-                           100 * mean_distance("b200",
-                                               {{{768, 2048, 4096}, false},
-                                                {{768, 2048, 4096}, true},
-                                                {{512, 512, 1024}, false},
-                                                {{512, 512, 1024}, true},
-                                                {{512, 1024, 512}, false},
-                                                {{512, 1024, 512}, true}},
-                                               kWarm));
+  support::expect_no_worse("warm B200 closed form from SystemC mean %", 100 * mean_distance("b200",
+                                                                                            {{{768, 2048, 4096}, false},
+                                                                                             {{768, 2048, 4096}, true},
+                                                                                             {{512, 512, 1024}, false},
+                                                                                             {{512, 512, 1024}, true},
+                                                                                             {{512, 1024, 512}, false},
+                                                                                             {{512, 1024, 512}, true}},
+                                                                                            kWarm));
 }
 
 TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
@@ -113,8 +110,7 @@ TEST(ClosedForm, TimesOfSparseLaunchesNeverHalveThoseOfDenseOnes) {
                                        {8192, 8, 8192}}) {
     double time_us[2] = {};
     for (const bool sparse : {false, true}) {
-      const gpu::GemmRun run =
-          simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
+      const gpu::GemmRun run = simulator.run({shape, 1, numerics::DataType::kF16, sparse}, {}, nullptr);
       time_us[sparse ? 1 : 0] = static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
     }
     EXPECT_LT(time_us[0], 2 * time_us[1]) << shape.m << "x" << shape.n << "x" << shape.k;

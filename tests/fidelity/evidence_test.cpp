@@ -19,21 +19,19 @@ void expect_board_no_worse(const std::string& board) {
   job.defaults = check::times::parse_defaults("f16", "dense", "random", job.options);
   const check::times::Validation result = check::times::validate(job);
   for (const check::times::AccuracyOfKind& kind : result.accuracy.by) {
-    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
-                                 kind.sparsity + " time mean %",
-                             kind.errors.mape_percent);
+    support::expect_no_worse(
+        board + " " + std::string(numerics::name(kind.dtype)) + " " + kind.sparsity + " time mean %",
+        kind.errors.mape_percent);
   }
   ASSERT_TRUE(result.speedup.has_value());
   for (const check::times::SpeedupOfKind& kind : result.speedup->by) {
     support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
-                                 std::string(kernels::name(kind.algorithm)) + " " + kind.l2 +
-                                 " gain mean %",
+                                 std::string(kernels::name(kind.algorithm)) + " " + kind.l2 + " gain mean %",
                              kind.figures.mean_error_percent);
   }
   for (const check::times::KernelAccuracy& kind : result.kernels) {
-    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " +
-                                 kind.sparsity + " " + std::string(kernels::name(kind.algorithm)) +
-                                 " time with the kernel that ran mean %",
+    support::expect_no_worse(board + " " + std::string(numerics::name(kind.dtype)) + " " + kind.sparsity + " " +
+                                 std::string(kernels::name(kind.algorithm)) + " time with the kernel that ran mean %",
                              kind.recorded.mape_percent);
   }
 }

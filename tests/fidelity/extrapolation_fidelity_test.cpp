@@ -20,8 +20,7 @@ namespace {
 
 using numerics::DataType;
 
-constexpr int kSms =
-    8;  // few, so that whole grids are simulated in seconds; SMs do not disturb each other
+constexpr int kSms = 8;  // few, so that whole grids are simulated in seconds; SMs do not disturb each other
 
 gpu::GpuSpec small_gpu() {
   gpu::GpuSpec spec = config::load_architecture("a100-sxm4-80gb").gpu;
@@ -33,8 +32,8 @@ const gpu::GemmSimulator::Options kNothingRaised{false};
 
 std::vector<kernels::GemmProblem> shapes() {
   std::vector<kernels::GemmProblem> all;
-  const auto both = [&](std::int64_t m, std::int64_t n, std::int64_t k,
-                        DataType type = DataType::kF16, std::int64_t batch = 1) {
+  const auto both = [&](std::int64_t m, std::int64_t n, std::int64_t k, DataType type = DataType::kF16,
+                        std::int64_t batch = 1) {
     all.push_back({{m, n, k}, batch, type, false});
     all.push_back({{m, n, k}, batch, type, true});
   };
@@ -55,9 +54,9 @@ std::vector<kernels::GemmProblem> shapes() {
 }
 
 std::string describe(const kernels::GemmProblem& problem) {
-  return std::to_string(problem.batch) + "x" + std::to_string(problem.shape.m) + "x" +
-         std::to_string(problem.shape.n) + "x" + std::to_string(problem.shape.k) + " " +
-         std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
+  return std::to_string(problem.batch) + "x" + std::to_string(problem.shape.m) + "x" + std::to_string(problem.shape.n) +
+         "x" + std::to_string(problem.shape.k) + " " + std::string(numerics::name(problem.dtype)) +
+         (problem.sparse ? " sparse" : " dense");
 }
 
 struct Measured {
@@ -92,11 +91,9 @@ TEST(Extrapolation, StaysNearTheWholeSimulation) {
   double worst = 0;
   for (std::size_t i = 0; i < problems.size(); ++i) {
     const auto expected = static_cast<double>(whole[i].cycles);
-    const double deviation =
-        100 * (static_cast<double>(short_runs[i].cycles) - expected) / expected;
+    const double deviation = 100 * (static_cast<double>(short_runs[i].cycles) - expected) / expected;
     std::printf("%-36s %12lld %12lld %8.3f%% %6.1fx%s\n", describe(problems[i]).c_str(),
-                static_cast<long long>(whole[i].cycles),
-                static_cast<long long>(short_runs[i].cycles), deviation,
+                static_cast<long long>(whole[i].cycles), static_cast<long long>(short_runs[i].cycles), deviation,
                 expected / static_cast<double>(short_runs[i].simulated),
                 short_runs[i].extrapolated ? "" : "  (simulated whole)");
     EXPECT_LE(std::abs(deviation), 5.5) << describe(problems[i]);
@@ -106,8 +103,7 @@ TEST(Extrapolation, StaysNearTheWholeSimulation) {
       EXPECT_EQ(short_runs[i].cycles, whole[i].cycles) << describe(problems[i]);
     }
   }
-  std::printf("worst deviation %.3f %%, %d of %zu extrapolated\n", worst, extrapolated,
-              problems.size());
+  std::printf("worst deviation %.3f %%, %d of %zu extrapolated\n", worst, extrapolated, problems.size());
   EXPECT_GE(extrapolated, 10);
 }
 
@@ -121,15 +117,14 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
   kernels::KernelOverrides kernel;
   kernel.cta_tile = base::GemmShape{64, 128, 32};
   const auto cycles = [&](bool extrapolate) {
-    return support::in_child<std::int64_t>(
-               1,
-               [&] {
-                 gpu::GemmSimulator simulator(spec, {extrapolate});
-                 const gpu::GemmRun run =
-                     simulator.run({{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
-                 EXPECT_EQ(run.simulated.extrapolated, extrapolate);
-                 return std::vector{run.cycles};
-               })
+    return support::in_child<std::int64_t>(1,
+                                           [&] {
+                                             gpu::GemmSimulator simulator(spec, {extrapolate});
+                                             const gpu::GemmRun run = simulator.run(
+                                                 {{2048, 2048, 2048}, 1, DataType::kF16, false}, kernel, nullptr);
+                                             EXPECT_EQ(run.simulated.extrapolated, extrapolate);
+                                             return std::vector{run.cycles};
+                                           })
         .front();
   };
   const auto whole = static_cast<double>(cycles(false));
@@ -142,14 +137,13 @@ TEST(Extrapolation, CtasOfTheSecondFillThatBeginBesideThoseOfTheFirstAreCarriedO
 /// Fraction by which the cycles of all SMs, carried on, differ from those of the whole simulation.
 double deviation_of(const gpu::GpuSpec& spec, const kernels::GemmProblem& problem) {
   const auto cycles = [&](bool extrapolate) {
-    return support::in_child<std::int64_t>(
-               1,
-               [&] {
-                 gpu::GemmSimulator simulator(spec, {extrapolate});
-                 const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
-                 EXPECT_EQ(run.simulated.extrapolated, extrapolate) << describe(problem);
-                 return std::vector{run.cycles};
-               })
+    return support::in_child<std::int64_t>(1,
+                                           [&] {
+                                             gpu::GemmSimulator simulator(spec, {extrapolate});
+                                             const gpu::GemmRun run = simulator.run(problem, {}, nullptr);
+                                             EXPECT_EQ(run.simulated.extrapolated, extrapolate) << describe(problem);
+                                             return std::vector{run.cycles};
+                                           })
         .front();
   };
   const auto whole = static_cast<double>(cycles(false));
@@ -186,8 +180,7 @@ double peak_macs_per_cycle(const sm::SmSpec& sm, DataType type) {
          numerics::storage_bits(type);
 }
 
-void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec,
-                       kernels::GemmProblem problem) {
+void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec, kernels::GemmProblem problem) {
   const std::int64_t useful = problem.batch * problem.shape.m * problem.shape.n * problem.shape.k;
   // Libraries split the K of 2:4 weights less than that of dense ones.
   const kernels::KernelOverrides unsplit{{}, {}, 1};
@@ -210,8 +203,7 @@ void expect_invariants(gpu::GemmSimulator& simulator, const gpu::GpuSpec& spec,
   EXPECT_GE(2 * sparse.issued_macs, useful) << name;
   // Twice the rate, a smaller tile's worth of wave quantisation aside.
   const double speed_up = static_cast<double>(dense.cycles) / static_cast<double>(sparse.cycles);
-  const double padding =
-      static_cast<double>(dense.issued_macs) / static_cast<double>(2 * sparse.issued_macs);
+  const double padding = static_cast<double>(dense.issued_macs) / static_cast<double>(2 * sparse.issued_macs);
   EXPECT_LE(speed_up, 2.0 * std::max(1.0, padding) * 1.02) << name;
   // A GEMM that is all padding loads twice the B for nothing, and the metadata on top.
   EXPECT_GT(speed_up, 1 / 2.25) << name;
@@ -254,8 +246,7 @@ void expect_more_to_take_more(const gpu::GemmSimulator::Options& options, std::i
   gpu::GemmSimulator simulator(small_gpu(), options);
   const kernels::KernelOverrides fixed{base::GemmShape{128, 128, 64}, 3, {}};
   for (const bool sparse : {false, true}) {
-    const auto expect_rising = [&](const char* name, const std::vector<std::int64_t>& values,
-                                   auto problem_of) {
+    const auto expect_rising = [&](const char* name, const std::vector<std::int64_t>& values, auto problem_of) {
       std::int64_t last = 0;
       for (const std::int64_t value : values) {
         kernels::GemmProblem problem = problem_of(value);
@@ -295,11 +286,9 @@ TEST(Invariants, ALargeGemmComesNearThePeakDenseAndSparse) {
   const gpu::GpuSpec spec = small_gpu();
   gpu::GemmSimulator simulator(spec, kNothingRaised);
   for (const bool sparse : {false, true}) {
-    const gpu::GemmRun run =
-        simulator.run({{1024, 1024, 4096}, 1, DataType::kF16, sparse}, {}, nullptr);
-    const double utilisation =
-        static_cast<double>(run.issued_macs) /
-        (static_cast<double>(run.cycles) * kSms * peak_macs_per_cycle(spec.sm, DataType::kF16));
+    const gpu::GemmRun run = simulator.run({{1024, 1024, 4096}, 1, DataType::kF16, sparse}, {}, nullptr);
+    const double utilisation = static_cast<double>(run.issued_macs) /
+                               (static_cast<double>(run.cycles) * kSms * peak_macs_per_cycle(spec.sm, DataType::kF16));
     std::printf("%s: %.1f %% of the peak\n", sparse ? "sparse" : "dense", 100 * utilisation);
     EXPECT_GT(utilisation, 0.85);
     EXPECT_LE(utilisation, 1.0);

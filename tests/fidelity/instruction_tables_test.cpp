@@ -32,8 +32,7 @@ struct Row {
 };
 
 std::vector<Row> read_table(const std::string& board) {
-  std::ifstream file(std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/instructions_" + board +
-                     ".csv");
+  std::ifstream file(std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/instructions_" + board + ".csv");
   std::vector<Row> rows;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("#") || line.starts_with("instruction,")) {
@@ -46,10 +45,9 @@ std::vector<Row> read_table(const std::string& board) {
     std::getline(text, ilp, ',');
     std::getline(text, figure, ',');
     std::getline(text, value, ',');
-    rows.push_back(
-        {{run::microbench::parse_bench_instruction(instruction), std::stoi(warps), std::stoi(ilp)},
-         figure,
-         std::stod(value)});
+    rows.push_back({{run::microbench::parse_bench_instruction(instruction), std::stoi(warps), std::stoi(ilp)},
+                    figure,
+                    std::stod(value)});
   }
   return rows;
 }
@@ -73,9 +71,7 @@ double guess_of(const gpu::GpuSpec& gpu, const Row& row, double latency) {
                             instruction.scales.has_value()) *
       (instruction.sparse ? 2 : 1);
   const mma::MmaShape& shape = instruction.shape;
-  return row.figure == "latency"    ? latency
-         : row.figure == "interval" ? shape.m * shape.n * shape.k / peak
-                                    : peak;
+  return row.figure == "latency" ? latency : row.figure == "interval" ? shape.m * shape.n * shape.k / peak : peak;
 }
 
 /// Absolute errors, percent.
@@ -99,20 +95,18 @@ void expect_within_goal(const std::string& board, int figures) {
   Errors errors, guess;
   for (const Row& row : rows) {
     const run::microbench::MicrobenchResult result = microbench.run(row.which);
-    const double simulated =
-        row.figure == "throughput" ? result.fma_per_clk_per_sm.value_or(0) : result.latency_cycles;
+    const double simulated = row.figure == "throughput" ? result.fma_per_clk_per_sm.value_or(0) : result.latency_cycles;
     const double percent = 100 * (simulated / row.value - 1);
     errors.add(percent);
     guess.add(100 * (guess_of(gpu, row, guessed_latency) / row.value - 1));
     if (std::abs(percent) > kGoalMean) {
-      std::printf("%-72s %2d warps, ILP %d %9.1f published %9.1f simulated %+6.1f %%\n",
-                  result.instruction.c_str(), result.warps, result.ilp, row.value, simulated,
-                  percent);
+      std::printf("%-72s %2d warps, ILP %d %9.1f published %9.1f simulated %+6.1f %%\n", result.instruction.c_str(),
+                  result.warps, result.ilp, row.value, simulated, percent);
     }
   }
   ASSERT_EQ(errors.count, figures);
-  std::printf("%s: %d figures, mean %.2f %%, worst %.1f %%; guess mean %.1f %%, worst %.1f %%\n",
-              board.c_str(), errors.count, errors.mean(), errors.worst, guess.mean(), guess.worst);
+  std::printf("%s: %d figures, mean %.2f %%, worst %.1f %%; guess mean %.1f %%, worst %.1f %%\n", board.c_str(),
+              errors.count, errors.mean(), errors.worst, guess.mean(), guess.worst);
   EXPECT_LE(errors.mean(), kGoalMean);
   EXPECT_LE(errors.worst, kGoalWorst);
   EXPECT_LT(errors.mean(), guess.mean());

@@ -54,12 +54,10 @@ struct Compulsory {
 Compulsory compulsory(const kernels::GemmProblem& problem) {
   const base::GemmShape& shape = problem.shape;
   const double a = static_cast<double>(shape.m * shape.k) * (problem.sparse ? 1.125 : 2);
-  return {a + 2.0 * static_cast<double>(shape.k * shape.n),
-          2.0 * static_cast<double>(shape.m * shape.n)};
+  return {a + 2.0 * static_cast<double>(shape.k * shape.n), 2.0 * static_cast<double>(shape.m * shape.n)};
 }
 
-void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& run,
-                      const gpu::GpuSpec& gpu) {
+void expect_conserved(const kernels::GemmProblem& problem, const gpu::GemmRun& run, const gpu::GpuSpec& gpu) {
   const std::string name = timing::describe(problem);
   const auto cycles = static_cast<double>(run.cycles);
   const double peak = gpu.sms * gpu.sm.macs_per_cycle(16, numerics::DataType::kF32);
@@ -89,16 +87,14 @@ TEST(Ladder, CyclesThatAreCarriedOnAndTheClosedFormConserveBytesAndMacsAndStayAb
     const double of_events = static_cast<double>(run.cycles) / run.clock_mhz;
     const double of_form = static_cast<double>(closed.cycles) / closed.clock_mhz;
     const double deviation = of_form / of_events - 1;
-    std::printf("%-32s %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n",
-                timing::describe(problem).c_str(), of_events, 100 * deviation,
-                static_cast<long long>(run.simulated.cycles));
+    std::printf("%-32s %10.2f us, closed form %+6.1f %%, %8lld cycles simulated\n", timing::describe(problem).c_str(),
+                of_events, 100 * deviation, static_cast<long long>(run.simulated.cycles));
     const std::int64_t k = problem.shape.k;
     double& most = k >= 256 && k <= 32768 ? worst : worst_short;
     most = std::max(most, std::abs(deviation));
     most_simulated = std::max(most_simulated, run.simulated.cycles);
   }
-  std::printf("closed form: worst %.1f %%, beyond 256 <= K <= 32768 %.1f %%\n", 100 * worst,
-              100 * worst_short);
+  std::printf("closed form: worst %.1f %%, beyond 256 <= K <= 32768 %.1f %%\n", 100 * worst, 100 * worst_short);
   // The worst of these shapes, 9.2 %, and a little more: no stated error (README.md beside this
   // file). With fewer k-tiles than there are stages, or where K is all there is, the form was never
   // fitted to anything: 33.7 %.
@@ -158,8 +154,7 @@ std::vector<Outcome> run_with(const std::function<void(gpu::GpuSpec&)>& change) 
       const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
       const std::vector<kernels::GemmOperands> operands = timing::random_gemm_operands(problem, 3);
       // A fragment for each warp: others would hide its latencies.
-      const gpu::GemmRun run =
-          simulator.run(problem, {base::GemmShape{32, 32, 64}, {}, {}}, &operands);
+      const gpu::GemmRun run = simulator.run(problem, {base::GemmShape{32, 32, 64}, {}, {}}, &operands);
       outcomes.push_back({digest(run.d), run.cycles});
     }
   }
@@ -177,11 +172,9 @@ TEST(Ladder, ALineThroughShortGridsOfASliceStaysAboveTheRoofline) {
 }
 
 TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
-  const std::vector<Outcome> reference =
-      support::in_child<Outcome>(6, [] { return run_with([](gpu::GpuSpec&) {}); });
+  const std::vector<Outcome> reference = support::in_child<Outcome>(6, [] { return run_with([](gpu::GpuSpec&) {}); });
   const std::vector<std::pair<const char*, std::function<void(gpu::GpuSpec&)>>> knobs{
-      {"operand fetch",
-       [](gpu::GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
+      {"operand fetch", [](gpu::GpuSpec& g) { g.sm.tensor_core.operand_fetch_latency_cycles += 5; }},
       {"selector", [](gpu::GpuSpec& g) { g.sm.tensor_core.selector_latency_cycles += 5; }},
       {"multiply", [](gpu::GpuSpec& g) { g.sm.tensor_core.multiply_latency_cycles += 5; }},
       {"align", [](gpu::GpuSpec& g) { g.sm.tensor_core.align_add_latency_cycles += 5; }},
@@ -196,8 +189,7 @@ TEST(Ladder, EveryLatencyMovesCyclesAndNoBit) {
        }},
       {"DRAM", [](gpu::GpuSpec& g) { g.memory.dram_access_latency_cycles += 90; }}};
   for (const auto& [name, change] : knobs) {
-    const std::vector<Outcome> changed =
-        support::in_child<Outcome>(6, [&change = change] { return run_with(change); });
+    const std::vector<Outcome> changed = support::in_child<Outcome>(6, [&change = change] { return run_with(change); });
     for (std::size_t i = 0; i < reference.size(); ++i) {
       EXPECT_EQ(changed[i].digest, reference[i].digest) << name << " " << i;
     }

@@ -43,8 +43,8 @@ class LimitedClock : public testing::Test {
   static std::vector<workload::Operation> layer_of(const check::times::Measurement& row) {
     const std::string model_name = row.source.substr(0, row.source.find('/'));
     const std::string gemm = row.source.substr(row.source.find('/') + 1);
-    const auto found = std::find_if(kModels.begin(), kModels.end(),
-                                    [&](const Model& model) { return model.name == model_name; });
+    const auto found =
+        std::find_if(kModels.begin(), kModels.end(), [&](const Model& model) { return model.name == model_name; });
     const Model& model = *found;
     const auto shards = gemm == "attn_pre_proj"    ? model.qkv / row.launch.shape.m
                         : gemm == "attn_post_proj" ? model.heads / row.launch.shape.k
@@ -63,14 +63,11 @@ class LimitedClock : public testing::Test {
     set(2, "mlp_up_proj", {2 * activations, n, model.hidden});
     set(3, "mlp_down_proj", {model.hidden, n, activations});
     layer[3].b_is_zero = true;
-    const std::int64_t bytes =
-        2 * n * (12 * model.hidden + model.qkv / shards + 2 * heads + 3 * activations);
-    layer[3].rest = {static_cast<std::int64_t>(kKernelsBetween * kKernelNs +
-                                               static_cast<double>(bytes) / kBytesPerNs),
+    const std::int64_t bytes = 2 * n * (12 * model.hidden + model.qkv / shards + 2 * heads + 3 * activations);
+    layer[3].rest = {static_cast<std::int64_t>(kKernelsBetween * kKernelNs + static_cast<double>(bytes) / kBytesPerNs),
                      bytes};
-    std::iter_swap(layer.begin(),
-                   std::find_if(layer.begin(), layer.end(),
-                                [&](const workload::Operation& op) { return op.name == gemm; }));
+    std::iter_swap(layer.begin(), std::find_if(layer.begin(), layer.end(),
+                                               [&](const workload::Operation& op) { return op.name == gemm; }));
     EXPECT_EQ(layer[0].shape, row.launch.shape) << row.source;
     return layer;
   }
@@ -115,8 +112,8 @@ class LimitedClock : public testing::Test {
   }
 
   const config::Architecture a100_ = config::load_architecture("a100-sxm4-80gb");
-  const std::vector<check::times::Measurement> rows_ = check::times::read_measurements(
-      std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
+  const std::vector<check::times::Measurement> rows_ =
+      check::times::read_measurements(std::string(SPTC_SOURCE_DIR) + "/tests/fidelity/data/gemm_f16_a100.csv");
   const run::GeneratedData data_{workload::DataKind::kRandom, 0};
   run::SwitchingSource switching_{data_};
 };
@@ -124,8 +121,7 @@ class LimitedClock : public testing::Test {
 TEST_F(LimitedClock, IsNearerToMeasuredTimesThanTheBoostClockWithOneFactorOfTheBoard) {
   // The board of the profile is slower than the one that reaches 257 TFLOP/s: the power it takes is
   // its one factor, chosen on the rows that are not held out.
-  energy::PowerSpec board =
-      config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100_.gpu);
+  energy::PowerSpec board = config::power_spec(config::load_energy("a100-sxm4-80gb").config, a100_.gpu);
   double best = 1e9;
   std::vector<double> limited;
   double best_w = 0;

@@ -43,9 +43,8 @@ check::times::Accuracy accuracy_of(run::Fidelity fidelity, bool held_out) {
 
 void expect_mean_error(const char* name, run::Fidelity fidelity, bool held_out) {
   const check::times::Accuracy accuracy = accuracy_of(fidelity, held_out);
-  std::printf("%lld rows: mean error %.2f %%, bias %+.2f %%\n",
-              static_cast<long long>(accuracy.errors.count), accuracy.errors.mape_percent,
-              accuracy.errors.bias_percent);
+  std::printf("%lld rows: mean error %.2f %%, bias %+.2f %%\n", static_cast<long long>(accuracy.errors.count),
+              accuracy.errors.mape_percent, accuracy.errors.bias_percent);
   EXPECT_EQ(accuracy.errors.count, 52);
   support::expect_no_worse(name, accuracy.errors.mape_percent);
 }

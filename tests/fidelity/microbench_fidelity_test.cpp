@@ -28,19 +28,17 @@ struct Deviations {
   std::vector<std::string> outside;  ///< rows beyond the limit
 };
 
-Deviations compare(run::microbench::Microbench& microbench, const std::vector<Published>& rows,
-                   double limit) {
+Deviations compare(run::microbench::Microbench& microbench, const std::vector<Published>& rows, double limit) {
   Deviations result;
   for (const Published& row : rows) {
-    const run::microbench::MicrobenchResult simulated = microbench.run(
-        {run::microbench::parse_bench_instruction(row.instruction), row.warps, row.ilp});
-    const double value =
-        row.is_latency
-            ? simulated.latency_cycles
-            : simulated.fma_per_clk_per_sm.value_or(simulated.bytes_per_clk_per_sm.value_or(0));
+    const run::microbench::MicrobenchResult simulated =
+        microbench.run({run::microbench::parse_bench_instruction(row.instruction), row.warps, row.ilp});
+    const double value = row.is_latency
+                             ? simulated.latency_cycles
+                             : simulated.fma_per_clk_per_sm.value_or(simulated.bytes_per_clk_per_sm.value_or(0));
     const double percent = 100 * (value / row.value - 1);
-    const std::string name = std::string(row.instruction) + " " + std::to_string(row.warps) +
-                             " warps, ILP " + std::to_string(row.ilp);
+    const std::string name =
+        std::string(row.instruction) + " " + std::to_string(row.warps) + " warps, ILP " + std::to_string(row.ilp);
     std::printf("%-62s %-10s %9.1f published %9.1f simulated %+6.1f %%\n", name.c_str(),
                 row.is_latency ? "latency" : "throughput", row.value, value, percent);
     result.mean += std::abs(percent) / static_cast<double>(rows.size());
@@ -191,13 +189,13 @@ void expect_l1(const char* gpu, const std::vector<Published>& rows) {
 }
 
 TEST(L1Fidelity, A100WithinThreePercent) {
-  expect_l1("a100-sxm4-80gb", {{"ld.global.ca.u32", 1, 1, 33, true},
-                               {"ld.global.ca.v4.u32", 32, 1, 19.1e12 / (108 * 1410e6), false}});
+  expect_l1("a100-sxm4-80gb",
+            {{"ld.global.ca.u32", 1, 1, 33, true}, {"ld.global.ca.v4.u32", 32, 1, 19.1e12 / (108 * 1410e6), false}});
 }
 
 TEST(L1Fidelity, V100WithinThreePercent) {
-  expect_l1("v100-sxm2-16gb", {{"ld.global.ca.u32", 1, 1, 28.0, true},
-                               {"ld.global.ca.v4.u32", 32, 1, 13.85e12 / (80 * 1380e6), false}});
+  expect_l1("v100-sxm2-16gb",
+            {{"ld.global.ca.u32", 1, 1, 28.0, true}, {"ld.global.ca.v4.u32", 32, 1, 13.85e12 / (80 * 1380e6), false}});
 }
 
 TEST(L1Fidelity, H800WithinThreePercent) {
@@ -212,8 +210,7 @@ TEST(MicrobenchFidelity, A100RunsEightRowsOfBytesAtHalfTheRate) {
   // Sun et al., on m8n8k16 s8: about half of the peak on the A100 (on Turing all of it).
   run::microbench::Microbench microbench(config::load_architecture("a100-sxm4-80gb").gpu);
   EXPECT_NEAR(
-      *microbench.run({run::microbench::parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4})
-           .fma_per_clk_per_sm,
+      *microbench.run({run::microbench::parse_bench_instruction("m8n8k16.s32.s8.s8.s32"), 8, 4}).fma_per_clk_per_sm,
       1024, 1);
 }
 

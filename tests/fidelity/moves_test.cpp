@@ -26,9 +26,8 @@
 namespace sptc::fidelity {
 namespace {
 
-constexpr std::array kGpus{
-    "a100-sxm4-80gb", "h100-sxm5-80gb", "v100-sxm2-16gb", "b200", "a40", "l40s",
-    "rtx3090",        "rtx4090",        "rtx5080",        "t4",   "a30", "h200-sxm"};
+constexpr std::array kGpus{"a100-sxm4-80gb", "h100-sxm5-80gb", "v100-sxm2-16gb", "b200", "a40", "l40s",
+                           "rtx3090",        "rtx4090",        "rtx5080",        "t4",   "a30", "h200-sxm"};
 
 using support::scale;
 
@@ -46,29 +45,17 @@ constexpr std::array kMoves{
            scale(gpu.sm.tensor_core.selector_bytes_per_cycle, factor);
          }},
     Move{"A port",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.tensor_core.operand_a_port_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.tensor_core.operand_a_port_bytes_per_cycle, factor); }},
     Move{"B port",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.tensor_core.operand_b_port_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.tensor_core.operand_b_port_bytes_per_cycle, factor); }},
     Move{"accumulator port",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.tensor_core.accumulator_port_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.tensor_core.accumulator_port_bytes_per_cycle, factor); }},
     Move{"metadata port",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.tensor_core.metadata_port_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.tensor_core.metadata_port_bytes_per_cycle, factor); }},
     Move{"register banks",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.tensor_core.register_bank_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.tensor_core.register_bank_bytes_per_cycle, factor); }},
     Move{"shared memory rate",
-         [](gpu::GpuSpec& gpu, double factor) {
-           scale(gpu.sm.shared_memory_bank_bytes_per_cycle, factor);
-         }},
+         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.sm.shared_memory_bank_bytes_per_cycle, factor); }},
     Move{"shared memory size",
          [](gpu::GpuSpec& gpu, double factor) {
            scale(gpu.sm.shared_memory, factor);
@@ -81,14 +68,10 @@ constexpr std::array kMoves{
            scale(gpu.sm.max_warps, factor);
            scale(gpu.sm.max_ctas, factor);
          }},
-    Move{"SM ports", [](gpu::GpuSpec& gpu,
-                        double factor) { scale(gpu.memory.sm_port_bytes_per_cycle, factor); }},
-    Move{"L2 rate",
-         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.l2_bytes_per_cycle, factor); }},
-    Move{"L2 size",
-         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.l2_capacity, factor); }},
-    Move{"DRAM rate",
-         [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.dram_gb_per_s, factor); }},
+    Move{"SM ports", [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.sm_port_bytes_per_cycle, factor); }},
+    Move{"L2 rate", [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.l2_bytes_per_cycle, factor); }},
+    Move{"L2 size", [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.l2_capacity, factor); }},
+    Move{"DRAM rate", [](gpu::GpuSpec& gpu, double factor) { scale(gpu.memory.dram_gb_per_s, factor); }},
     Move{"memory latency",
          [](gpu::GpuSpec& gpu, double factor) {
            scale(gpu.memory.l2_near_latency_cycles, factor);
@@ -106,8 +89,7 @@ struct Change {
   /// Changes of less than a percent have no sign.
   bool agrees() const {
     constexpr double kNone = 0.01, kMostPoints = 5;
-    const bool opposite =
-        (form > kNone && simulated < -kNone) || (form < -kNone && simulated > kNone);
+    const bool opposite = (form > kNone && simulated < -kNone) || (form < -kNone && simulated > kNone);
     return !opposite && points() <= kMostPoints;
   }
 };
@@ -126,9 +108,8 @@ std::string text(const run::VariantResult& result) {
   const kernels::KernelResult& kernel = result.kernel;
   std::array<char, 200> text{};
   std::snprintf(text.data(), text.size(), "    %.3f us, %dx%dx%d, %d stages, split %d, %d CTAs\n",
-                result.timing.time_us, static_cast<int>(kernel.cta_tile.m),
-                static_cast<int>(kernel.cta_tile.n), static_cast<int>(kernel.cta_tile.k),
-                kernel.stages, kernel.split_k, static_cast<int>(kernel.ctas));
+                result.timing.time_us, static_cast<int>(kernel.cta_tile.m), static_cast<int>(kernel.cta_tile.n),
+                static_cast<int>(kernel.cta_tile.k), kernel.stages, kernel.split_k, static_cast<int>(kernel.ctas));
   return text.data();
 }
 
@@ -155,12 +136,12 @@ Change change(std::uint64_t index) {
   move.apply(moved, factor);
   Change result{gpu.name,
                 move.name,
-                gpu.name + ", " + move.name + (factor < 1 ? " x 0.5, " : " x 2, ") +
-                    std::to_string(op.shape.m) + " x " + std::to_string(op.shape.n) + " x " +
-                    std::to_string(op.shape.k) + (sparse ? " 2:4" : " dense"),
+                gpu.name + ", " + move.name + (factor < 1 ? " x 0.5, " : " x 2, ") + std::to_string(op.shape.m) +
+                    " x " + std::to_string(op.shape.n) + " x " + std::to_string(op.shape.k) +
+                    (sparse ? " 2:4" : " dense"),
                 {}};
-  for (const auto& [fidelity, share] : {std::pair{run::Fidelity::kAnalytic, &result.form},
-                                        std::pair{run::Fidelity::kTiming, &result.simulated}}) {
+  for (const auto& [fidelity, share] :
+       {std::pair{run::Fidelity::kAnalytic, &result.form}, std::pair{run::Fidelity::kTiming, &result.simulated}}) {
     const run::VariantResult before = simulated(gpu, op, sparse, fidelity);
     const run::VariantResult after = simulated(moved, op, sparse, fidelity);
     *share = after.timing.time_us / before.timing.time_us - 1;
@@ -169,8 +150,7 @@ Change change(std::uint64_t index) {
   return result;
 }
 
-void print_by(const char* what, const std::vector<Change>& changes,
-              std::string Change::*const key) {
+void print_by(const char* what, const std::vector<Change>& changes, std::string Change::*const key) {
   std::map<std::string, std::vector<const Change*>> groups;
   for (const Change& one : changes) {
     groups[one.*key].push_back(&one);
@@ -181,10 +161,8 @@ void print_by(const char* what, const std::vector<Change>& changes,
     for (const Change* one : group) {
       points += one->points() / static_cast<double>(group.size());
     }
-    const auto agree =
-        std::count_if(group.begin(), group.end(), [](const Change* one) { return one->agrees(); });
-    std::printf("%-20s %6zu %6d %12.1f\n", name.c_str(), group.size(), static_cast<int>(agree),
-                points);
+    const auto agree = std::count_if(group.begin(), group.end(), [](const Change* one) { return one->agrees(); });
+    std::printf("%-20s %6zu %6d %12.1f\n", name.c_str(), group.size(), static_cast<int>(agree), points);
   }
 }
 
@@ -192,8 +170,7 @@ constexpr std::size_t kUsualMoves = 60;
 
 std::size_t moves() {
   const char* const asked = std::getenv("SPTC_MOVES");
-  return asked == nullptr ? kUsualMoves
-                          : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
+  return asked == nullptr ? kUsualMoves : static_cast<std::size_t>(std::strtoul(asked, nullptr, 10));
 }
 
 TEST(Moves, BothFidelitiesAgreeOnWhatAChangeOfADesignDoes) {
@@ -201,21 +178,18 @@ TEST(Moves, BothFidelitiesAgreeOnWhatAChangeOfADesignDoes) {
   for (std::size_t i = 0; i < moves(); ++i) {
     changes.push_back(change(i));
     if (!changes.back().agrees()) {
-      std::printf("%zu: %s: closed form %+.1f %%, SystemC %+.1f %%\n%s", i,
-                  changes.back().launch.c_str(), 100 * changes.back().form,
-                  100 * changes.back().simulated, changes.back().kernels.c_str());
+      std::printf("%zu: %s: closed form %+.1f %%, SystemC %+.1f %%\n%s", i, changes.back().launch.c_str(),
+                  100 * changes.back().form, 100 * changes.back().simulated, changes.back().kernels.c_str());
     }
   }
   print_by("what was moved", changes, &Change::move);
   print_by("GPU", changes, &Change::gpu);
-  const auto agree =
-      std::count_if(changes.begin(), changes.end(), [](const Change& one) { return one.agrees(); });
+  const auto agree = std::count_if(changes.begin(), changes.end(), [](const Change& one) { return one.agrees(); });
   std::printf("%d of %zu agree\n", static_cast<int>(agree), changes.size());
   ASSERT_FALSE(changes.empty());
   if (changes.size() == kUsualMoves) {
     const auto all = static_cast<double>(changes.size());
-    support::expect_no_worse("moves of a design that differ %",
-                             100 * (all - static_cast<double>(agree)) / all);
+    support::expect_no_worse("moves of a design that differ %", 100 * (all - static_cast<double>(agree)) / all);
   }
 }
 

@@ -107,8 +107,7 @@ TEST(PowerReadings, A100PcieAt250WattNotFitted) {
 
 /// Watts of the model while a kernel moves `bytes_per_s` from HBM to the registers and computes
 /// `fma_per_s` in f32 at the boost clock.
-double cuda_core_watts(const PowerSpec& spec, double bytes_per_s, double fma_per_s,
-                       double switching) {
+double cuda_core_watts(const PowerSpec& spec, double bytes_per_s, double fma_per_s, double switching) {
   energy::EventCounts counts(DataType::kF16);
   counts.add(Event::kHbmAccess, bytes_per_s);
   counts.add(Event::kL2Access, bytes_per_s);
@@ -156,14 +155,12 @@ struct Wgmma {
     energy::EventCounts counts(type);
     counts.add(Event::kMultiply, macs(), switching.products);
     counts.add(Event::kAlignAdd, macs(), switching.addends);
-    counts.add(Event::kRound, macs() / (2 * energy::products_per_step(type)),
-               switching.accumulators);
+    counts.add(Event::kRound, macs() / (2 * energy::products_per_step(type)), switching.accumulators);
     counts.add(Event::kOperandLatch, 2 * macs() * numerics::storage_bits(type) / 8,
                (switching.operand_a + switching.operand_b) / 2);
     counts.add(Event::kRegisterRead, accumulators, switching.accumulators);
     counts.add(Event::kRegisterWrite, accumulators, switching.accumulators);
-    counts.add(Event::kSharedMemoryRead, (64 + 256) * 32,
-               (switching.operand_a + switching.operand_b) / 2);
+    counts.add(Event::kSharedMemoryRead, (64 + 256) * 32, (switching.operand_a + switching.operand_b) / 2);
     counts.add(Event::kInstructionIssue, 4);
     const energy::Work work{counts.scaled(spec.sms * kLaunches),
                             [](double mhz) { return 128 * kLaunches / (mhz * 1e6 * 0.963); },

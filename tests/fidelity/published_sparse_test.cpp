@@ -29,8 +29,7 @@ run::SimulationOptions limited(const gpu::GpuSpec& gpu) {
   return options;
 }
 
-double time_us(check::times::LaunchSimulation& simulate, const base::GemmShape& shape,
-               bool sparse) {
+double time_us(check::times::LaunchSimulation& simulate, const base::GemmShape& shape, bool sparse) {
   check::times::MeasuredLaunch launch;
   launch.shape = shape;
   if (sparse) {
@@ -45,15 +44,12 @@ bool from_cusparselt(const check::times::Measurement& row) {
 
 class PublishedSparse : public testing::Test {
  protected:
-  const config::Architecture of_cusparselt =
-      config::load_architecture(kData + "a100-cusparselt.json");
+  const config::Architecture of_cusparselt = config::load_architecture(kData + "a100-cusparselt.json");
   const config::Architecture of_cublas = config::load_architecture("a100-sxm4-80gb");
   check::times::LaunchSimulation sparse{of_cusparselt, limited(of_cusparselt.gpu)};
   check::times::LaunchSimulation dense{of_cublas, limited(of_cublas.gpu)};
-  std::vector<check::times::Measurement> sparse_rows =
-      check::times::read_measurements(kData + "a100_sparse_f16.csv");
-  std::vector<check::times::Measurement> dense_rows =
-      check::times::read_measurements(kData + "a100_dense_f16.csv");
+  std::vector<check::times::Measurement> sparse_rows = check::times::read_measurements(kData + "a100_sparse_f16.csv");
+  std::vector<check::times::Measurement> dense_rows = check::times::read_measurements(kData + "a100_dense_f16.csv");
 };
 
 /// `errors` of eleven launches have a mean absolute error of at most the recorded one of `name`.
@@ -104,12 +100,10 @@ TEST_F(PublishedSparse, SpeedupsAreMostlyInTheMeasuredOrder) {
     for (const check::times::Measurement& other : dense_rows) {
       if (from_cusparselt(row) && row.launch.shape == other.launch.shape) {
         measured.push_back(other.time_us / row.time_us);
-        simulated.push_back(time_us(dense, row.launch.shape, false) /
-                            time_us(sparse, row.launch.shape, true));
-        std::printf("%lld x %lld x %lld: measured %.2f, simulated %.2f\n",
-                    static_cast<long long>(row.launch.shape.m),
-                    static_cast<long long>(row.launch.shape.n),
-                    static_cast<long long>(row.launch.shape.k), measured.back(), simulated.back());
+        simulated.push_back(time_us(dense, row.launch.shape, false) / time_us(sparse, row.launch.shape, true));
+        std::printf("%lld x %lld x %lld: measured %.2f, simulated %.2f\n", static_cast<long long>(row.launch.shape.m),
+                    static_cast<long long>(row.launch.shape.n), static_cast<long long>(row.launch.shape.k),
+                    measured.back(), simulated.back());
       }
     }
   }
@@ -125,8 +119,7 @@ TEST_F(PublishedSparse, SpeedupsAreMostlyInTheMeasuredOrder) {
     }
   }
   std::printf("pairs in order %d, not %d\n", right, wrong);
-  support::expect_no_worse("A100 f16 2:4 gains in the wrong order %",
-                           100.0 * wrong / (right + wrong));
+  support::expect_no_worse("A100 f16 2:4 gains in the wrong order %", 100.0 * wrong / (right + wrong));
 }
 
 }  // namespace

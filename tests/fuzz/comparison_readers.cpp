@@ -91,8 +91,7 @@ void read_kernel_archive(const std::string& bytes) {
       array("gemm.a", "F16", {16, 16}, std::vector<std::byte>(512)),
       array("gemm.b", "F16", {16, 16}, std::vector<std::byte>(512)),
       array("gemm.d", "F32", {16, 16}, std::vector<std::byte>(1024)),
-      array("gemm.kernel", "U8", {static_cast<std::int64_t>(text.size())},
-            {text.begin(), text.end()})};
+      array("gemm.kernel", "U8", {static_cast<std::int64_t>(text.size())}, {text.begin(), text.end()})};
   support::put_file(directory.path() / "f.npz", io::npz_bytes(tensors));
   check::kernel::read_kernel_file(directory.path() / "f.npz");
 }
@@ -117,8 +116,8 @@ void read_capture(const std::string& bytes) {
   using namespace check::capture;
   std::optional<base::InputError> refused;
   bool taken = false;
-  for (const auto parse : {parse_capture_json, parse_probes_json, parse_microbench_json,
-                           parse_memory_json, parse_gemm_json, parse_power_json}) {
+  for (const auto parse : {parse_capture_json, parse_probes_json, parse_microbench_json, parse_memory_json,
+                           parse_gemm_json, parse_power_json}) {
     Capture capture;
     try {
       parse(bytes, "f.json", capture);
@@ -144,8 +143,7 @@ class ArraysOfASet {
 
   explicit ArraysOfASet(const std::vector<Zeros>& arrays) {
     for (const Zeros& zeros : arrays) {
-      check::vectors::BitArray array =
-          check::vectors::make_bit_array(zeros.shape, zeros.element_bytes);
+      check::vectors::BitArray array = check::vectors::make_bit_array(zeros.shape, zeros.element_bytes);
       if (zeros.name == "idx") {  // the first two of every four
         for (std::size_t i = 0; i < array.bits.size(); ++i) {
           array.bits[i] = 4 * (i % 8 / 2) + i % 2;
@@ -174,8 +172,7 @@ void read_vector_set(const std::string& bytes) {
                                     {"idx", {1, 16, 8}, 1},
                                     {"D_H1", {1, 16, 8}, 4},
                                     {"D_H2", {1, 16, 8}, 4}});
-  static const ArraysOfASet dot_product(
-      {{"A", {1, 16}, 2}, {"B", {1, 16}, 2}, {"C", {1}, 4}, {"D_f32", {1}, 4}});
+  static const ArraysOfASet dot_product({{"A", {1, 16}, 2}, {"B", {1, 16}, 2}, {"C", {1}, 4}, {"D_f32", {1}, 4}});
   for (const ArraysOfASet* const arrays : {&dense, &sparse}) {
     try {
       arrays->verify(bytes);

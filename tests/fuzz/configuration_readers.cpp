@@ -41,20 +41,16 @@ void read_engine(const std::string& bytes) {
 
 /// The first line names an option, the rest is its value.
 void read_option(const std::string& bytes) {
-  static const std::map<std::string, std::function<void(const std::string&)>, std::less<>> others =
-      {
-          {"vcd-window", [](const auto& text) { run::parse_window("--vcd-window", text); }},
-          {"vcd-element", [](const auto& text) { run::parse_element("--vcd-element", text); }},
-          {"dim",
-           [](const auto& text) { workload::combinations(workload::parse_dim_lists({text})); }},
-          {"microbench",
-           [](const auto& text) {
-             run::microbench::name_of(run::microbench::parse_bench_instruction(text));
-           }},
-          {"instruction", [](const auto& text) { mma::parse_instruction(text); }},
-          {"pattern", [](const auto& text) { sparsity::parse_weight_pattern(text); }},
-          {"board", [](const auto& text) { config::target_of(text); }},
-      };
+  static const std::map<std::string, std::function<void(const std::string&)>, std::less<>> others = {
+      {"vcd-window", [](const auto& text) { run::parse_window("--vcd-window", text); }},
+      {"vcd-element", [](const auto& text) { run::parse_element("--vcd-element", text); }},
+      {"dim", [](const auto& text) { workload::combinations(workload::parse_dim_lists({text})); }},
+      {"microbench",
+       [](const auto& text) { run::microbench::name_of(run::microbench::parse_bench_instruction(text)); }},
+      {"instruction", [](const auto& text) { mma::parse_instruction(text); }},
+      {"pattern", [](const auto& text) { sparsity::parse_weight_pattern(text); }},
+      {"board", [](const auto& text) { config::target_of(text); }},
+  };
   const std::size_t end = std::min(bytes.find('\n'), bytes.size());
   const std::string name = bytes.substr(0, end);
   const std::string value = end < bytes.size() ? bytes.substr(end + 1) : "";

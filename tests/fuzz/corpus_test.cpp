@@ -38,9 +38,7 @@ class Corpus : public testing::TestWithParam<Reader> {
     return result;
   }
 
-  static std::string bytes(const std::filesystem::path& file) {
-    return io::read_text_file(file, 1 << 20);
-  }
+  static std::string bytes(const std::filesystem::path& file) { return io::read_text_file(file, 1 << 20); }
 
   /// Reads `input`, which `what` describes; false where the reader has a fault.
   bool read(const std::string& input, const std::string& what) {
@@ -61,8 +59,7 @@ class Corpus : public testing::TestWithParam<Reader> {
   /// How many a run affords: $SPTC_MUTATIONS, or what the reader says.
   static std::uint64_t mutations() {
     const char* const wanted = std::getenv("SPTC_MUTATIONS");
-    return wanted == nullptr ? static_cast<std::uint64_t>(GetParam().mutations)
-                             : std::strtoull(wanted, nullptr, 10);
+    return wanted == nullptr ? static_cast<std::uint64_t>(GetParam().mutations) : std::strtoull(wanted, nullptr, 10);
   }
 
   std::uint64_t taken = 0;

@@ -129,8 +129,7 @@ class Mutation {
 
   static void remove(const Place& place) {
     if (place.parent != nullptr) {
-      place.parent->erase(
-          std::next(place.parent->begin(), static_cast<std::ptrdiff_t>(place.index)));
+      place.parent->erase(std::next(place.parent->begin(), static_cast<std::ptrdiff_t>(place.index)));
     }
   }
 
@@ -161,8 +160,8 @@ class Mutation {
       value = std::vector<double>{-number, number * 2, number / 3, number + 1, 1 / number}[draw(5)];
     } else if (value.is_number()) {
       const auto number = value.get<std::uint64_t>();
-      value = std::vector<std::uint64_t>{number + 1, number - 1,   number * 2,
-                                         number / 2, number << 31, ~number}[draw(6)];
+      value =
+          std::vector<std::uint64_t>{number + 1, number - 1, number * 2, number / 2, number << 31, ~number}[draw(6)];
     } else if (value.is_string()) {
       vary_text(value.get_ref<std::string&>());
     } else if (value.is_array() && !value.empty()) {

@@ -53,8 +53,7 @@ class Mutator {
       text = "{";
     }
     const std::size_t at = stream_.below(draw, text.size());
-    const std::size_t length =
-        std::min<std::size_t>(1 + stream_.below(draw + 1, 16), text.size() - at);
+    const std::size_t length = std::min<std::size_t>(1 + stream_.below(draw + 1, 16), text.size() - at);
     const std::uint64_t choice = stream_.bits(draw + 3);
     switch (stream_.below(draw + 2, 7)) {
       case 0:

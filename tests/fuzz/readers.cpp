@@ -10,8 +10,7 @@ std::span<const Reader> readers() {
   static const std::vector<Reader> all = [] {
     std::vector<Reader> united;
     for (const std::span<const Reader> part :
-         {workload_readers(), configuration_readers(), tensor_readers(), comparison_readers(),
-          sweep_readers()}) {
+         {workload_readers(), configuration_readers(), tensor_readers(), comparison_readers(), sweep_readers()}) {
       united.insert(united.end(), part.begin(), part.end());
     }
     return united;
@@ -21,8 +20,7 @@ std::span<const Reader> readers() {
 
 const Reader* find_reader(std::string_view name) {
   const auto all = readers();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Reader& reader) { return reader.name == name; });
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Reader& reader) { return reader.name == name; });
   return found == all.end() ? nullptr : &*found;
 }
 

@@ -78,8 +78,7 @@ class FuzzResults : public testing::Test {
 TEST_F(FuzzResults, TablesColumnsCellsAndEntries) {
   const base::RandomStream random(20260102);
   const std::string spec =
-      sweep::read_entries(*std::make_unique<sweep::Database>(sweep::open_sweep(whole)))
-          .text("spec");
+      sweep::read_entries(*std::make_unique<sweep::Database>(sweep::open_sweep(whole))).text("spec");
   const Mutator mutator(spec, 20260103);
   const std::vector<std::string> values = {"NULL",     "'x'",   "x'00'", "9e999",
                                            "-1",       "'NaN'", "0",     "4611686018427387904",

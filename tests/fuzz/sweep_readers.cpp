@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/sweep/condition.h"
 #include "sim/sweep/plan.h"
 #include "sim/sweep/point.h"
 #include "sim/sweep/sweep_report.h"

@@ -84,9 +84,9 @@ void read_checkpoint(const std::string& bytes) {
   const std::filesystem::path model = as_file("p.safetensors", bytes);
   bool taken = false;
   std::string reason;
-  for (const auto layout : {prune::WeightLayout::kCanonical, prune::WeightLayout::kSparse24Bitmask,
-                            prune::WeightLayout::kMarlin24, prune::WeightLayout::kIntQuantized,
-                            prune::WeightLayout::kModelOptNvfp4}) {
+  for (const auto layout :
+       {prune::WeightLayout::kCanonical, prune::WeightLayout::kSparse24Bitmask, prune::WeightLayout::kMarlin24,
+        prune::WeightLayout::kIntQuantized, prune::WeightLayout::kModelOptNvfp4}) {
     prune::PruneOptions options;
     options.layout = layout;
     try {
@@ -103,15 +103,13 @@ void read_checkpoint(const std::string& bytes) {
 
 /// The config.json of a directory, which is written with more in it.
 void read_sparse_config(const std::string& bytes) {
-  for (const auto layout :
-       {prune::WeightLayout::kSparse24Bitmask, prune::WeightLayout::kMarlin24}) {
+  for (const auto layout : {prune::WeightLayout::kSparse24Bitmask, prune::WeightLayout::kMarlin24}) {
     prune::edited_config(bytes, "config.json", {layout, "2:4", {"a.weight"}, 0.5});
   }
 }
 
 std::string replaced(std::string text, const std::string& word, const std::string& by) {
-  for (std::size_t at = text.find(word); at != std::string::npos;
-       at = text.find(word, at + by.size())) {
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + by.size())) {
     text.replace(at, word.size(), by);
   }
   return text;
@@ -126,9 +124,8 @@ void read_shard_manifest(const std::string& bytes) {
   static const nlohmann::json whole = [&] {
     std::filesystem::create_directory(in);
     const base::Matrix<numerics::Word> words(8, 16, 0x3C00);
-    io::write_safetensors(
-        in / "model.safetensors",
-        std::vector{io::make_tensor("a.weight", words, numerics::DataType::kF16)});
+    io::write_safetensors(in / "model.safetensors",
+                          std::vector{io::make_tensor("a.weight", words, numerics::DataType::kF16)});
     prune::prune_model(in, out, "", {});
     return nlohmann::json::parse(io::read_text_file(manifest, 1 << 20));
   }();
@@ -146,8 +143,7 @@ void read_model_index(const std::string& bytes) {
   static const bool written = [] {
     const base::Matrix<numerics::Word> words(8, 16, 0x3C00);
     for (const std::string name : {"a", "b"}) {
-      const io::Tensor tensors[] = {
-          io::make_tensor(name + ".weight", words, numerics::DataType::kF16)};
+      const io::Tensor tensors[] = {io::make_tensor(name + ".weight", words, numerics::DataType::kF16)};
       io::write_safetensors(directory.path() / (name + ".safetensors"), tensors);
     }
     return true;
@@ -170,23 +166,20 @@ void read_model_config(const std::string& bytes) {
       }
       return tensor;
     };
-    io::write_safetensors(directory.path() / "m.safetensors",
-                          std::vector{weights("0.self_attn.q_proj.weight", {16, 16}),
-                                      weights("0.self_attn.k_proj.weight", {8, 16}),
-                                      weights("0.self_attn.v_proj.weight", {8, 16}),
-                                      weights("0.self_attn.o_proj.weight", {16, 16}),
-                                      weights("1.self_attn.kv_b_proj.weight", {32, 16}),
-                                      weights("1.self_attn.o_proj.weight", {16, 16}),
-                                      weights("1.mlp.experts.gate_up_proj", {2, 16, 16}),
-                                      weights("1.mlp.experts.down_proj", {2, 16, 8})});
+    io::write_safetensors(
+        directory.path() / "m.safetensors",
+        std::vector{weights("0.self_attn.q_proj.weight", {16, 16}), weights("0.self_attn.k_proj.weight", {8, 16}),
+                    weights("0.self_attn.v_proj.weight", {8, 16}), weights("0.self_attn.o_proj.weight", {16, 16}),
+                    weights("1.self_attn.kv_b_proj.weight", {32, 16}), weights("1.self_attn.o_proj.weight", {16, 16}),
+                    weights("1.mlp.experts.gate_up_proj", {2, 16, 16}),
+                    weights("1.mlp.experts.down_proj", {2, 16, 8})});
     return true;
   }();
   support::put_file(directory.path() / "config.json", bytes);
   if (written) {
     prune::PruneOptions options;
     options.permute = {"auto"};
-    prune::prune_model(directory.path() / "m.safetensors", "",
-                       directory.path() / "masks.safetensors", options);
+    prune::prune_model(directory.path() / "m.safetensors", "", directory.path() / "masks.safetensors", options);
   }
 }
 

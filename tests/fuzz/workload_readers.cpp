@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
-#include "sim/workload/importer/account.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/layer_list.h"
-#include "sim/workload/profile/kernel_name.h"
+#include "sim/workload/profile/torch_call.h"
 #include "sim/workload/readers.h"
 #include "sim/workload/workload_text.h"
 #include "tests/fuzz/readers.h"
@@ -107,8 +106,7 @@ constexpr Reader kReaders[] = {
     {"kineto", Content::kJson, read_recording_of<workload::profile::kKineto>},
     {"execution_trace", Content::kJson, read_recording_of<workload::profile::kExecutionTrace>},
     {"blas_log", Content::kText, read_recording_of<workload::blas::kLog>},
-    {"transformer_config", Content::kJson,
-     read_recording_of<workload::topology::kTransformerConfig>},
+    {"transformer_config", Content::kJson, read_recording_of<workload::topology::kTransformerConfig>},
     {"cutlass_profile", Content::kText, read_recording_of<workload::blas::kCutlassProfile>},
     {"scale_sim", Content::kText, read_recording_of<workload::topology::kScaleSim>},
     {"nsys", Content::kBytes, read_recording_of<workload::profile::kNsys>},

@@ -80,8 +80,7 @@ TEST(Kernels, TakeAsManyRegistersAsTheLayoutsOfTheSimulatorFill) {
 
 TEST(Kernels, AreExpectedToHoldTheMatrixInstructionsOfTheCatalogue) {
   const std::string ampere = expected_sass("sm_80");
-  EXPECT_NE(ampere.find("sp_m16n8k16_f32_f16_f16_f32\t4\tHMMA.SP.16816.F32\t1\n"),
-            std::string::npos);
+  EXPECT_NE(ampere.find("sp_m16n8k16_f32_f16_f16_f32\t4\tHMMA.SP.16816.F32\t1\n"), std::string::npos);
   EXPECT_EQ(ampere.find("e4m3"), std::string::npos);
   const std::string hopper = expected_sass("sm_90a");
   EXPECT_NE(hopper.find("m16n8k16_f32_e4m3_e4m3_f32\t1\tHMMA.1688.F32\t2\n"), std::string::npos);
@@ -99,19 +98,17 @@ TEST(OperandRegisters, GiveEveryElementBackForEveryInstruction) {
       image.append(set.operands, 0, launch);
       if (instruction.sparse) {
         launch.selector = image.selectors() - 1;
-        launch.metadata = image.metadata(
-            set.nibbles[0], launch.selector,
-            std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes()), 0xFFFFFFFF));
+        launch.metadata =
+            image.metadata(set.nibbles[0], launch.selector,
+                           std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes()), 0xFFFFFFFF));
         EXPECT_EQ(image.nibbles(launch, 0), set.nibbles[0]) << instruction.ptx_name();
-        EXPECT_EQ(nibbles_of(indices_of(set.nibbles[0], instruction.a_type), set.nibbles[0].rows(),
-                             instruction.a_type),
+        EXPECT_EQ(nibbles_of(indices_of(set.nibbles[0], instruction.a_type), set.nibbles[0].rows(), instruction.a_type),
                   set.nibbles[0]);
       }
       const check::vectors::MmaOperands back = image.operands(launch, 0);
       const auto first_case = [](const check::vectors::BitArray& array) {
         return std::vector<std::uint64_t>(
-            array.bits.begin(),
-            array.bits.begin() + static_cast<std::ptrdiff_t>(array.bits.size() / array.shape[0]));
+            array.bits.begin(), array.bits.begin() + static_cast<std::ptrdiff_t>(array.bits.size() / array.shape[0]));
       };
       EXPECT_EQ(back.a.bits, first_case(set.operands.a)) << instruction.ptx_name();
       EXPECT_EQ(back.b.bits, first_case(set.operands.b)) << instruction.ptx_name();
@@ -142,9 +139,8 @@ TEST(OperandRegisters, OfSmallTilesAndDoublesAreThoseOfThePtxIsa) {
 }
 
 TEST(OperandRegisters, RefuseWhatTheKitHasNoLayoutFor) {
-  support::expect_input_error(
-      [] { const OperandImage image(mma::parse_instruction("wgmma.m64n16k16.f32.f16.f16")); },
-      {"no operand layout"});
+  support::expect_input_error([] { const OperandImage image(mma::parse_instruction("wgmma.m64n16k16.f32.f16.f16")); },
+                              {"no operand layout"});
 }
 
 TEST(WgmmaTiles, DescribeThemselves) {
@@ -173,11 +169,9 @@ class SimulatedCapture : public testing::Test {
     CaptureWriter writer(path);
     capture_bits(writer, mma::find_target(target), {kSeed, 1, kTests / "golden/numerics"}, device);
     writer.item("probes", [&] {
-      return capture_probes(writer, kTests / "hardware/probes.json", mma::find_target(target),
-                            device);
+      return capture_probes(writer, kTests / "hardware/probes.json", mma::find_target(target), device);
     });
-    writer.finish({"simulated", "test", "2026-11-21T00:00:00Z", std::nullopt, kSeed, true},
-                  device.info());
+    writer.finish({"simulated", "test", "2026-11-21T00:00:00Z", std::nullopt, kSeed, true}, device.info());
     return path;
   }
 };
@@ -185,8 +179,7 @@ class SimulatedCapture : public testing::Test {
 TEST_F(SimulatedCapture, HoldsEveryInstructionAndNoMismatch) {
   SimulatedDevice device(mma::find_target("sm_80"));
   const fs::path path = capture("sm_80", device);
-  const check::vectors::VerifyResult result =
-      check::vectors::verify(path / "bits", mma::Profile::kHardware);
+  const check::vectors::VerifyResult result = check::vectors::verify(path / "bits", mma::Profile::kHardware);
   EXPECT_EQ(result.mismatches(), 0U) << check::vectors::verify_text(result);
   std::set<std::string> instructions;
   for (const check::vectors::VerifiedSet& set : result.sets) {
@@ -210,8 +203,7 @@ TEST_F(SimulatedCapture, HoldsEveryInstructionAndNoMismatch) {
   }
   EXPECT_EQ(probes.at("f16_floor")["d"], "0x0000");
   EXPECT_EQ(probes.at("f16_floor")["supports"], nlohmann::json::array({"KM(floor)"}));
-  EXPECT_EQ(probes.at("step_order")["supports"],
-            nlohmann::json::array({"two steps of 8, increasing k"}));
+  EXPECT_EQ(probes.at("step_order")["supports"], nlohmann::json::array({"two steps of 8, increasing k"}));
   EXPECT_EQ(probes.at("sparse_group_width_big_at_4")["supports"],
             nlohmann::json::array({"H1 width 8 compressed", "one step of 16"}));
 }
@@ -240,8 +232,7 @@ class FaultyDevice final : public Device {
 
 TEST_F(SimulatedCapture, ShowsOneFlippedBit) {
   FaultyDevice device(mma::find_target("sm_80"), FaultyDevice::Fault::kFlippedBit);
-  const auto result =
-      check::vectors::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
+  const auto result = check::vectors::verify(capture("sm_80", device) / "bits", mma::Profile::kHardware);
   std::size_t flipped = 0;
   for (const check::vectors::VerifiedSet& set : result.sets) {
     const bool faulty = set.file.starts_with("mma.m16n8k16.f32.f16.f16.f32.");
@@ -269,8 +260,7 @@ TEST_F(SimulatedCapture, RefusesProbesThatItCannotRead) {
   const auto probe = [&](const std::string& text, const std::string& message) {
     const fs::path file = directory.path() / "probes.json";
     std::ofstream(file) << text;
-    support::expect_input_error(
-        [&] { capture_probes(writer, file, mma::find_target("sm_80"), device); }, {message});
+    support::expect_input_error([&] { capture_probes(writer, file, mma::find_target("sm_80"), device); }, {message});
   };
   probe("{}", "must be a list of probes");
   probe(R"([{"name": "x"}])", "instr");
@@ -329,17 +319,14 @@ TEST(Cases, OfSaturationCrossABoundWhereWrappingAndClampingDiffer) {
     MmaInstruction clamps = wraps;
     clamps.satfinite = true;
     const mma::Target& target = mma::find_target("sm_80");
-    const auto wrapped =
-        check::vectors::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
-    const auto clamped =
-        check::vectors::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
+    const auto wrapped = check::vectors::execute(set.operands, wraps, mma::instruction_rules(target, wraps));
+    const auto clamped = check::vectors::execute(set.operands, clamps, mma::instruction_rules(target, clamps));
     EXPECT_NE(wrapped.bits, clamped.bits) << name;
   }
 }
 
 TEST(Cases, WithoutMeaningHoldOnlySuchMetadata) {
-  const CaseSet set =
-      undefined_cases(mma::parse_instruction("mma.sp.m16n8k16.f32.tf32.tf32.f32"), kSeed, 3);
+  const CaseSet set = undefined_cases(mma::parse_instruction("mma.sp.m16n8k16.f32.tf32.tf32.f32"), kSeed, 3);
   EXPECT_EQ(set.categories, std::vector<std::string>{"invalid"});
   for (const auto& nibbles : set.nibbles) {
     for (std::size_t i = 0; i < nibbles.size(); ++i) {

@@ -78,12 +78,10 @@ TEST(LdmatrixChains, LoadTheAddressOfTheirNextLoad) {
     for (int lane = 0; lane < kLanes; ++lane) {
       const auto address = static_cast<std::uint32_t>(chain.row_offset(lane));
       ASSERT_LT(chain.row_offset(lane) + 15, LdmatrixChain::kBytes);
-      std::memcpy(&shared[static_cast<std::size_t>(4 * chain.loaded_word(lane))], &address,
-                  sizeof(address));
+      std::memcpy(&shared[static_cast<std::size_t>(4 * chain.loaded_word(lane))], &address, sizeof(address));
     }
     for (int lane = 0; lane < kLanes; ++lane) {
-      EXPECT_EQ(HostLdmatrix{shared}.get(matrices - 1, lane,
-                                         [&](int giver) { return chain.row_offset(giver); }),
+      EXPECT_EQ(HostLdmatrix{shared}.get(matrices - 1, lane, [&](int giver) { return chain.row_offset(giver); }),
                 static_cast<std::uint32_t>(chain.row_offset(lane)))
           << matrices << " " << lane;
     }
@@ -106,14 +104,13 @@ TEST(ConflictingWords, MeetInEveryBankThatIsUsedAsOftenAsAsked) {
 }
 
 /// What copy_tile makes of 128 rows of `tile` in stage `stage`.
-std::vector<std::uint8_t> staged(const SwizzledTile& tile, const std::vector<std::uint8_t>& from,
-                                 int pitch, int stage) {
+std::vector<std::uint8_t> staged(const SwizzledTile& tile, const std::vector<std::uint8_t>& from, int pitch,
+                                 int stage) {
   std::vector<std::uint8_t> shared(static_cast<std::size_t>(128 * tile.row_bytes));
   for (int row = 0; row < 128; ++row) {
     for (int chunk = 0; chunk < tile.chunks(); ++chunk) {
-      std::memcpy(
-          &shared[static_cast<std::size_t>(tile.offset(row, chunk))],
-          &from[static_cast<std::size_t>(row * pitch + stage * tile.row_bytes + chunk * 16)], 16);
+      std::memcpy(&shared[static_cast<std::size_t>(tile.offset(row, chunk))],
+                  &from[static_cast<std::size_t>(row * pitch + stage * tile.row_bytes + chunk * 16)], 16);
     }
   }
   return shared;
@@ -149,16 +146,14 @@ std::vector<std::uint32_t> fragment_of_kernel(const GemmData& data, SimulatedDev
       for (int j = 0; j < (kSparse ? 4 : 2); ++j) {
         for (int lane = 0; lane < kLanes; ++lane) {
           launch.b.push_back(HostLdmatrix{shared_b}.get(kSparse ? j : j + 2, lane, [&](int giver) {
-            return kSparse ? Tile::kB.offset(8 + ldmatrix_b_sparse(giver).row,
-                                             4 * step + ldmatrix_b_sparse(giver).chunk)
-                           : Tile::kB.offset(ldmatrix_b_dense(giver).row,
-                                             2 * step + ldmatrix_b_dense(giver).chunk);
+            return kSparse
+                       ? Tile::kB.offset(8 + ldmatrix_b_sparse(giver).row, 4 * step + ldmatrix_b_sparse(giver).chunk)
+                       : Tile::kB.offset(ldmatrix_b_dense(giver).row, 2 * step + ldmatrix_b_dense(giver).chunk);
           }));
         }
       }
       if (kSparse) {
-        const std::size_t first =
-            static_cast<std::size_t>(stage * Tile::kStepsPerStage + step) * kLanes;
+        const std::size_t first = static_cast<std::size_t>(stage * Tile::kStepsPerStage + step) * kLanes;
         launch.metadata.assign(metadata.begin() + static_cast<std::ptrdiff_t>(first),
                                metadata.begin() + static_cast<std::ptrdiff_t>(first + kLanes));
       }
@@ -211,8 +206,7 @@ TEST(OwnGemm, ComputesTheBitsOfTheEngineForEveryTypeAndSparsity) {
 
 /// The byte that wgmma reads where a descriptor with the swizzle of `row_bytes` bytes says `start`
 /// (PTX ISA: bits 4 on of the address, exclusive or with those from bit 7 on).
-std::uint8_t byte_of_wgmma(const std::vector<std::uint8_t>& shared, int start, int row, int at,
-                           int row_bytes) {
+std::uint8_t byte_of_wgmma(const std::vector<std::uint8_t>& shared, int start, int row, int at, int row_bytes) {
   const int address = start + row * row_bytes + at;
   const int key = address >> 7 & (row_bytes / 16 - 1);
   return shared[static_cast<std::size_t>(address ^ key << 4)];
@@ -220,9 +214,8 @@ std::uint8_t byte_of_wgmma(const std::vector<std::uint8_t>& shared, int start, i
 
 /// The tile of rows `first_row` on whose rows are `step_bytes` bytes of step `step`, as the device
 /// takes it.
-std::vector<std::uint32_t> wgmma_operand(const std::vector<std::uint8_t>& shared,
-                                         const SwizzledTile& tile, const WgmmaTile& image,
-                                         int first_row, int step) {
+std::vector<std::uint32_t> wgmma_operand(const std::vector<std::uint8_t>& shared, const SwizzledTile& tile,
+                                         const WgmmaTile& image, int first_row, int step) {
   std::vector<std::uint32_t> words(static_cast<std::size_t>(image.bytes() / 4));
   auto* const bytes = reinterpret_cast<std::uint8_t*>(words.data());
   const int start = first_row * tile.row_bytes + step * image.row_bytes;
@@ -249,16 +242,14 @@ std::vector<std::uint32_t> part_of_wgmma_kernel(const GemmData& data, SimulatedD
     MmaLaunch launch;
     launch.ptx = data.instruction().ptx_name();
     launch.cases = 1;
-    launch.a =
-        wgmma_operand(staged(Tile::kA, a, data.steps() * Tile::kStepBytesOfA, stage), Tile::kA,
-                      {kWgmmaRows, Tile::kStepBytesOfA}, kPart * Tile::kRows, in_stage);
-    launch.b = wgmma_operand(staged(Tile::kB, b, data.steps() * Tile::kStepBytesOfB, stage),
-                             Tile::kB, {kWgmmaColumns, Tile::kStepBytesOfB}, 8, in_stage);
+    launch.a = wgmma_operand(staged(Tile::kA, a, data.steps() * Tile::kStepBytesOfA, stage), Tile::kA,
+                             {kWgmmaRows, Tile::kStepBytesOfA}, kPart * Tile::kRows, in_stage);
+    launch.b = wgmma_operand(staged(Tile::kB, b, data.steps() * Tile::kStepBytesOfB, stage), Tile::kB,
+                             {kWgmmaColumns, Tile::kStepBytesOfB}, 8, in_stage);
     launch.c = d;
     launch.d_words = d.size();
     for (int warp = 0; kSparse && warp < 4; ++warp) {
-      const auto word =
-          metadata.begin() + ((kPart * Tile::kRows / 16 + warp) * data.steps() + step) * kLanes;
+      const auto word = metadata.begin() + ((kPart * Tile::kRows / 16 + warp) * data.steps() + step) * kLanes;
       launch.metadata.insert(launch.metadata.end(), word, word + kLanes);
     }
     d = device.run(launch);
@@ -311,36 +302,30 @@ TEST(WgmmaGemm, DescribesItsTilesWithTheSwizzleThatItsCopiesWrite) {
   for (const int row_bytes : {64, 128}) {
     for (int row = 0; row < 128; ++row) {
       for (int chunk = 0; chunk < row_bytes / 16; ++chunk) {
-        EXPECT_EQ((WgmmaTile{128, row_bytes}.offset(row, chunk * 16)),
-                  SwizzledTile{row_bytes}.offset(row, chunk));
+        EXPECT_EQ((WgmmaTile{128, row_bytes}.offset(row, chunk * 16)), SwizzledTile{row_bytes}.offset(row, chunk));
       }
     }
   }
   // Address, groups of eight rows 512 and 1024 bytes apart, swizzle of 64 and of 128 bytes.
-  static_assert(WgmmaTile{64, 64}.descriptor(0x420) ==
-                (0x42ULL | 8ULL << 16 | 32ULL << 32 | 2ULL << 62));
-  static_assert(WgmmaTile{128, 128}.descriptor(0x440) ==
-                (0x44ULL | 8ULL << 16 | 64ULL << 32 | 1ULL << 62));
+  static_assert(WgmmaTile{64, 64}.descriptor(0x420) == (0x42ULL | 8ULL << 16 | 32ULL << 32 | 2ULL << 62));
+  static_assert(WgmmaTile{128, 128}.descriptor(0x440) == (0x44ULL | 8ULL << 16 | 64ULL << 32 | 1ULL << 62));
   // Every stage begins where the swizzle of 128 bytes repeats, and two CTAs fit into an SM.
-  static_assert(WgmmaGemmTile<false>::kStageBytes % 1024 == 0 &&
-                WgmmaGemmTile<true>::kStageBytes % 1024 == 0);
+  static_assert(WgmmaGemmTile<false>::kStageBytes % 1024 == 0 && WgmmaGemmTile<true>::kStageBytes % 1024 == 0);
   constexpr int kSharedOfAnSm = 228 * 1024, kReserved = 1024;
   static_assert(2 * (WgmmaGemmTile<false>::kSharedBytes + kReserved) <= kSharedOfAnSm &&
                 2 * (WgmmaGemmTile<true>::kSharedBytes + kReserved) <= kSharedOfAnSm);
 }
 
 TEST(S8Results, AreScaledSoThatTheLargestSumsOfAShapeReachTheEndOfTheirRange) {
-  for (const auto& [k, scale] : {std::pair(4, 0x1p-8F), std::pair(64, 0x1p-10F),
-                                 std::pair(1000, 0x1p-12F), std::pair(4096, 0x1p-13F)}) {
-    const GemmData data(mma::gemm_instruction(numerics::DataType::kS8, false), {16, 8, k, "k"},
-                        true, 1);
+  for (const auto& [k, scale] :
+       {std::pair(4, 0x1p-8F), std::pair(64, 0x1p-10F), std::pair(1000, 0x1p-12F), std::pair(4096, 0x1p-13F)}) {
+    const GemmData data(mma::gemm_instruction(numerics::DataType::kS8, false), {16, 8, k, "k"}, true, 1);
     EXPECT_EQ(data.s8_scale(), scale) << k;
   }
 }
 
 TEST(LibraryCheck, TakesTheExactSumAndRefusesOneThatIsOff) {
-  const GemmData data(mma::gemm_instruction(numerics::DataType::kF16, true), {16, 8, 64, "x"}, true,
-                      3);
+  const GemmData data(mma::gemm_instruction(numerics::DataType::kF16, true), {16, 8, 64, "x"}, true, 3);
   const std::vector<int> rows{0, 15};
   const std::vector<int> columns{7};
   // The dense form of A, as libraries get it, times B.
@@ -375,8 +360,7 @@ TEST(Shapes, OfTheKitAreReadAndBadOnesRefused) {
   EXPECT_GE(shapes.size(), 10U);
   EXPECT_EQ(shapes[2].name, "bert_large batch=8: attn.qkv");
   for (const GemmShape& shape : shapes) {
-    EXPECT_NO_THROW(GemmData(mma::gemm_instruction(numerics::DataType::kS8, true),
-                             {16, 8, shape.k, "k"}, false, 1));
+    EXPECT_NO_THROW(GemmData(mma::gemm_instruction(numerics::DataType::kS8, true), {16, 8, shape.k, "k"}, false, 1));
   }
   const support::TemporaryDirectory directory;
   const auto refuse = [&](const std::string& text, const std::string& message) {

@@ -141,7 +141,7 @@ default=$(find "$root/captures" -mindepth 1 -maxdepth 1 -type d)
 
 # A bundle runs where there is neither nvcc nor cmake, and brings its data.
 mkdir -p "$root/tests/hardware" "$root/tests/golden/numerics"
-cp "$data"/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md} "$root/tests/hardware/"
+cp "$data"/hardware/{probes.json,shapes.csv,pair_shapes.csv,CAPTURE.md,capture.schema.json} "$root/tests/hardware/"
 touch "$root/LICENSE"
 mkdir "$work/temporary"
 TMPDIR=$work/temporary expect 0 "sm_75 80 90a" --bundle "$work/kit.tar.gz" -j 1

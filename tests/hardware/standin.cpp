@@ -47,9 +47,8 @@ auto or_absent(Ask ask) {
 
 class SimulatedGemm final : public GemmWorkload {
  public:
-  SimulatedGemm(const config::Architecture& architecture,
-                const std::optional<energy::PowerSpec>& power, const GemmChoice& choice,
-                const GemmData& data)
+  SimulatedGemm(const config::Architecture& architecture, const std::optional<energy::PowerSpec>& power,
+                const GemmChoice& choice, const GemmData& data)
       : architecture_(architecture),
         power_(power),
         library_(choice.library),
@@ -71,8 +70,7 @@ class SimulatedGemm final : public GemmWorkload {
   int copies() const override { return 1; }
   GemmCheck check() override { return {.mode = "none"}; }
   TimedLaunches time(double) override {
-    return {std::vector<double>(10, figures_.timing.time_us), std::nullopt,
-            figures_.timing.clock_mhz};
+    return {std::vector<double>(10, figures_.timing.time_us), std::nullopt, figures_.timing.clock_mhz};
   }
   SustainedRun sustain(double seconds) override {
     SustainedRun run;
@@ -111,8 +109,7 @@ class SimulatedGemm final : public GemmWorkload {
     run::KernelRunner kernels(architecture_.gpu, options, *timer);
     run::VariantResult result = kernels.time(op_, sparse_);
     if (power_) {
-      const run::GeneratedData values(
-          zeros_ ? workload::DataKind::kZeros : workload::DataKind::kRandom, 0);
+      const run::GeneratedData values(zeros_ ? workload::DataKind::kZeros : workload::DataKind::kRandom, 0);
       run::add_energy(
           op_, sparse_, *power_, run::SwitchingSource(values).of(op_, sparse_), options,
           [&](double mhz) { return kernels.time(op_, sparse_, mhz); }, result);
@@ -136,8 +133,7 @@ class SimulatedTiming final : public TimingDevice {
  public:
   explicit SimulatedTiming(const config::Architecture& architecture) : architecture_(architecture) {
     try {
-      power_ =
-          config::power_spec(config::load_energy(architecture.gpu.name).config, architecture.gpu);
+      power_ = config::power_spec(config::load_energy(architecture.gpu.name).config, architecture.gpu);
     } catch (const base::InputError& error) {
       no_power_ = error.what();
     }
@@ -147,9 +143,7 @@ class SimulatedTiming final : public TimingDevice {
     return cycles(run::microbench::parse_bench_instruction(operands.ptx), warps, ilp, rounds);
   }
   std::vector<TimedWgmma> timed_wgmma() const override { return {}; }
-  long long wgmma_cycles(std::size_t, int, int, bool) override {
-    throw AbsentError("no wgmma is simulated here");
-  }
+  long long wgmma_cycles(std::size_t, int, int, bool) override { throw AbsentError("no wgmma is simulated here"); }
   long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
     return cycles(run::microbench::Move{Kind::kLoadMatrix, matrices}, warps, ilp, rounds);
   }
@@ -166,8 +160,7 @@ class SimulatedTiming final : public TimingDevice {
     if (through_l1) {
       throw AbsentError("the simulator has no L1");
     }
-    return {bench().memory().chase_cycles(static_cast<std::int64_t>(footprint),
-                                          static_cast<std::int64_t>(stride)),
+    return {bench().memory().chase_cycles(static_cast<std::int64_t>(footprint), static_cast<std::int64_t>(stride)),
             architecture_.gpu.boost_clock_mhz};
   }
   std::vector<L2Line> l2_line_cycles(int lines) override {
@@ -178,22 +171,18 @@ class SimulatedTiming final : public TimingDevice {
     }
     return result;
   }
-  std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
-                                         int launches) override {
-    const auto which =
-        operation == BandwidthOperation::kRead    ? run::microbench::BandwidthOperation::kRead
-        : operation == BandwidthOperation::kWrite ? run::microbench::BandwidthOperation::kWrite
-                                                  : run::microbench::BandwidthOperation::kCopy;
-    return std::vector<double>(
-        static_cast<std::size_t>(launches),
-        bench().memory().bandwidth_gb_per_s(which, static_cast<std::int64_t>(footprint)));
+  std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint, int launches) override {
+    const auto which = operation == BandwidthOperation::kRead    ? run::microbench::BandwidthOperation::kRead
+                       : operation == BandwidthOperation::kWrite ? run::microbench::BandwidthOperation::kWrite
+                                                                 : run::microbench::BandwidthOperation::kCopy;
+    return std::vector<double>(static_cast<std::size_t>(launches),
+                               bench().memory().bandwidth_gb_per_s(which, static_cast<std::int64_t>(footprint)));
   }
   std::unique_ptr<GemmWorkload> gemm(const GemmChoice& choice, const GemmData& data) override {
     if (choice.library == "cusparselt") {
       throw AbsentError("libcusparseLt was not found");
     }
-    return or_absent(
-        [&] { return std::make_unique<SimulatedGemm>(architecture_, power_, choice, data); });
+    return or_absent([&] { return std::make_unique<SimulatedGemm>(architecture_, power_, choice, data); });
   }
   std::optional<double> idle_power_w() override {
     return power_ ? std::optional(power_->static_power.board_idle_w) : std::nullopt;
@@ -210,15 +199,12 @@ class SimulatedTiming final : public TimingDevice {
   }
 
   /// The same point is simulated once.
-  long long cycles(const run::microbench::BenchInstruction& instruction, int warps, int ilp,
-                   int rounds) {
-    const std::string key = run::microbench::name_of(instruction) + " " + std::to_string(warps) +
-                            " " + std::to_string(ilp);
+  long long cycles(const run::microbench::BenchInstruction& instruction, int warps, int ilp, int rounds) {
+    const std::string key =
+        run::microbench::name_of(instruction) + " " + std::to_string(warps) + " " + std::to_string(ilp);
     auto known = known_.find(key);
     if (known == known_.end()) {
-      const double latency = or_absent([&] {
-        return bench().run({instruction, warps, ilp}).latency_cycles;
-      });
+      const double latency = or_absent([&] { return bench().run({instruction, warps, ilp}).latency_cycles; });
       known = known_.emplace(key, latency).first;
     }
     return kStartUp + std::llround(known->second * rounds);
@@ -278,6 +264,5 @@ class Standin final : public Device {
 }  // namespace sptc::hardware
 
 int sc_main(int argc, char** argv) {
-  return sptc::hardware::run_program(argc, argv,
-                                     [] { return std::make_unique<sptc::hardware::Standin>(); });
+  return sptc::hardware::run_program(argc, argv, [] { return std::make_unique<sptc::hardware::Standin>(); });
 }

@@ -97,8 +97,7 @@ TEST(RowTable, GoesOnAfterAFailureAndStopsWhereTheDeviceIsLostOrTimeIsUp) {
     return table.outcome("x.json");
   };
   RowTable usable(later, [] { return true; });
-  EXPECT_EQ(rows_of(usable).reason,
-            "1 of 3 rows failed, 0 were left out for want of time; the first: broken");
+  EXPECT_EQ(rows_of(usable).reason, "1 of 3 rows failed, 0 were left out for want of time; the first: broken");
   EXPECT_EQ(usable.rows()[2]["status"], "absent");
   RowTable lost(later, [] { return false; });
   EXPECT_EQ(rows_of(lost).reason,

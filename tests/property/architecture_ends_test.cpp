@@ -24,13 +24,10 @@ namespace sptc::property {
 namespace {
 
 /// The shipped design with one other number; nothing where the two together are refused.
-std::optional<gpu::GpuSpec> design(const std::string& gpu, const config::ArchitectureField& field,
-                                   double value) {
+std::optional<gpu::GpuSpec> design(const std::string& gpu, const config::ArchitectureField& field, double value) {
   nlohmann::json document = config::load_documented_architecture(gpu).document;
-  const nlohmann::json number =
-      field.integer ? nlohmann::json(std::llround(value)) : nlohmann::json(value);
-  config::set_parameter(document, std::string(field.section) + "/" + std::string(field.key), number,
-                        "end");
+  const nlohmann::json number = field.integer ? nlohmann::json(std::llround(value)) : nlohmann::json(value);
+  config::set_parameter(document, std::string(field.section) + "/" + std::string(field.key), number, "end");
   try {
     return config::to_architecture(document, gpu).gpu;
   } catch (const base::InputError&) {

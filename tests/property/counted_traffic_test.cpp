@@ -20,18 +20,14 @@ void expect_all_is_read_once(const std::string& name, kernels::Decomposition dec
   gpu::GemmSimulator simulator(gpu, {false});
   using enum numerics::DataType;
   for (const kernels::GemmProblem& problem :
-       {kernels::GemmProblem{{249, 98, 9}, 1, kF16, false},
-        kernels::GemmProblem{{9, 8, 8}, 5, kF16, true},
-        kernels::GemmProblem{{629, 164, 43}, 1, kF16, false},
-        kernels::GemmProblem{{629, 164, 44}, 2, kF16, true},
-        kernels::GemmProblem{{129, 333, 101}, 1, kS8, false},
-        kernels::GemmProblem{{65, 77, 1003}, 3, kTf32, false},
+       {kernels::GemmProblem{{249, 98, 9}, 1, kF16, false}, kernels::GemmProblem{{9, 8, 8}, 5, kF16, true},
+        kernels::GemmProblem{{629, 164, 43}, 1, kF16, false}, kernels::GemmProblem{{629, 164, 44}, 2, kF16, true},
+        kernels::GemmProblem{{129, 333, 101}, 1, kS8, false}, kernels::GemmProblem{{65, 77, 1003}, 3, kTf32, false},
         kernels::GemmProblem{{331, 55, 1004}, 1, kTf32, true}}) {
     kernels::KernelOverrides overrides;
     overrides.decomposition = decomposition;
     const gpu::GemmRun run = simulator.run(problem, overrides, nullptr);
-    const kernels::GemmKernel kernel =
-        kernels::choose_kernel(problem, overrides, gpu.kernel_target(), false);
+    const kernels::GemmKernel kernel = kernels::choose_kernel(problem, overrides, gpu.kernel_target(), false);
     EXPECT_EQ(run.traffic.l2_and_dram.dram_read, support::compulsory_bytes(kernel))
         << name << " " << problem.shape.m << "x" << problem.shape.n << "x" << problem.shape.k;
     EXPECT_LE(run.traffic.l2_and_dram.dram_read, run.traffic.l2_and_dram.l2_read);

@@ -67,8 +67,7 @@ std::vector<Launch> launches_of(run::KernelRunner& kernels, std::uint64_t seed) 
   return launches;
 }
 
-run::VariantResult with_energy(const Launch& launch, const PowerSpec& power,
-                               const run::SimulationOptions& options = {},
+run::VariantResult with_energy(const Launch& launch, const PowerSpec& power, const run::SimulationOptions& options = {},
                                const run::LaunchAtClock& at_clock = {}) {
   run::VariantResult figures = launch.figures;
   run::add_energy(launch.op, launch.sparse, power, {}, options, at_clock, figures);
@@ -99,14 +98,12 @@ TEST_P(EnergyFile, ConservesEnergyAtEveryClock) {
   for (const Launch& launch : launches_) {
     for (const double share : {0.5, 0.8, 1.0}) {
       Launch slower = launch;
-      slower.figures.timing.time_us =
-          1e6 * run::seconds_at(launch.figures, share * launch.figures.timing.clock_mhz);
+      slower.figures.timing.time_us = 1e6 * run::seconds_at(launch.figures, share * launch.figures.timing.clock_mhz);
       slower.figures.timing.clock_mhz *= share;
       const run::VariantResult result = with_energy(slower, power_);
       const auto& parts = result.energy->parts_uj;
-      const double sum =
-          std::accumulate(parts.begin(), parts.end(), 0.0,
-                          [](double before, const auto& part) { return before + part.second; });
+      const double sum = std::accumulate(parts.begin(), parts.end(), 0.0,
+                                         [](double before, const auto& part) { return before + part.second; });
       EXPECT_NEAR(sum, result.energy->total_uj, 1e-9 * sum);
       EXPECT_NEAR(result.energy->power_w * result.timing.time_us, sum, 1e-9 * sum);
       EXPECT_GE(result.energy->peak_power_w, result.energy->power_w * (1 - 1e-12));
@@ -133,8 +130,7 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
         const double then = before.parts_uj[part].second;
         if (now != then) {
           EXPECT_NEAR(now, 2 * then, 1e-9 * now) << parameter.pointer;
-          EXPECT_NE(parameter.pointer.find("/" + std::string(before.parts_uj[part].first)),
-                    std::string::npos)
+          EXPECT_NE(parameter.pointer.find("/" + std::string(before.parts_uj[part].first)), std::string::npos)
               << parameter.pointer << " changes " << before.parts_uj[part].first;
           changed += now - then;
         }
@@ -144,10 +140,9 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
     }
     // Types that the GPU does not multiply have energies too, for designs that do.
     const bool typed = parameter.pointer.find('/', sizeof("/events/")) != std::string::npos;
-    const bool multiplied =
-        !typed || std::any_of(launches_.begin(), launches_.end(), [&](const Launch& launch) {
-          return parameter.pointer.ends_with("/" + std::string(numerics::name(launch.op.dtype)));
-        });
+    const bool multiplied = !typed || std::any_of(launches_.begin(), launches_.end(), [&](const Launch& launch) {
+      return parameter.pointer.ends_with("/" + std::string(numerics::name(launch.op.dtype)));
+    });
     const bool of_2_to_4 = parameter.pointer.find("/operand_select") != std::string::npos ||
                            parameter.pointer.find("/metadata_read") != std::string::npos;
     EXPECT_EQ(most > 0, multiplied && (!of_2_to_4 || has_2_to_4())) << parameter.pointer;
@@ -157,8 +152,8 @@ TEST_P(EnergyFile, EveryEnergyOfTheFileIsSpentBySomeLaunchAndByTheShareThatItsEv
 TEST_P(EnergyFile, MoreBytesNeverCostLessAndHalfTheProductsNeverMore) {
   for (const Launch& launch : launches_) {
     const double before = total_uj(launch, power_);
-    for (const auto bytes : {&kernels::MemoryTraffic::shared_memory_read,
-                             &kernels::MemoryTraffic::shared_memory_written}) {
+    for (const auto bytes :
+         {&kernels::MemoryTraffic::shared_memory_read, &kernels::MemoryTraffic::shared_memory_written}) {
       Launch more = launch;
       more.figures.traffic.memory.*bytes += 1 << 20;
       EXPECT_GT(total_uj(more, power_), before);
@@ -186,9 +181,8 @@ TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestCloc
     double time_us = 0;
     for (const double share : {4.0, 1.0, 0.8, 0.6, 0.4, 0.2}) {
       power.power_limit_w = share * power_.power_limit_w;
-      const run::VariantResult result = with_energy(launch, power, options, [&](double clock_mhz) {
-        return kernels_.time(launch.op, launch.sparse, clock_mhz);
-      });
+      const run::VariantResult result = with_energy(
+          launch, power, options, [&](double clock_mhz) { return kernels_.time(launch.op, launch.sparse, clock_mhz); });
       // Cycles are whole numbers at each clock.
       EXPECT_GE(result.timing.time_us, time_us * (1 - 1e-5));
       time_us = result.timing.time_us;
@@ -199,14 +193,13 @@ TEST_P(EnergyFile, ALowerLimitNeverMakesALaunchFasterAndIsHeldUntilTheLowestCloc
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(config::energy_names()),
-                         [](const auto& file) {
-                           std::string name = file.param;
-                           for (char& letter : name) {
-                             letter = letter == '-' || letter == '.' ? '_' : letter;
-                           }
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Shipped, EnergyFile, testing::ValuesIn(config::energy_names()), [](const auto& file) {
+  std::string name = file.param;
+  for (char& letter : name) {
+    letter = letter == '-' || letter == '.' ? '_' : letter;
+  }
+  return name;
+});
 
 }  // namespace
 }  // namespace sptc::property

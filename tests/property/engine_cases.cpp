@@ -13,8 +13,8 @@ using mma::OutputRounding;
 using numerics::DataType;
 using numerics::Word;
 
-EngineCase float_case(const std::string& name, DataType a, DataType b, DataType output, int step,
-                      int fraction_bits, std::optional<int> floor, int cleared_bits = 0) {
+EngineCase float_case(const std::string& name, DataType a, DataType b, DataType output, int step, int fraction_bits,
+                      std::optional<int> floor, int cleared_bits = 0) {
   EngineCase result;
   result.name = name;
   result.instruction.shape = {16, 8, step};
@@ -23,16 +23,15 @@ EngineCase float_case(const std::string& name, DataType a, DataType b, DataType 
   result.instruction.accumulator = output;
   result.rules.products_per_step = step;
   result.rules.fraction_bits = fraction_bits;
-  result.rules.rounding =
-      output == DataType::kF16 ? OutputRounding::kNearestEven : OutputRounding::kTowardZero;
+  result.rules.rounding = output == DataType::kF16 ? OutputRounding::kNearestEven : OutputRounding::kTowardZero;
   result.rules.exponent_floor = floor;
   result.rules.output = output;
   result.rules.cleared_output_bits = cleared_bits;
   return result;
 }
 
-EngineCase lowered_case(const std::string& name, DataType a, DataType b, DataType output,
-                        std::optional<int> floor, int step = 16) {
+EngineCase lowered_case(const std::string& name, DataType a, DataType b, DataType output, std::optional<int> floor,
+                        int step = 16) {
   EngineCase result = float_case(name, a, b, output, step, 25, floor);
   result.instruction.shape.k = 2 * step;
   result.rules.lowered_fp8 = true;
@@ -44,15 +43,13 @@ EngineCase integer_case(const std::string& name, DataType a, DataType b) {
   return result;
 }
 
-Word any_word(DataType type, WordStyle style, const base::RandomStream& random,
-              std::uint64_t index) {
+Word any_word(DataType type, WordStyle style, const base::RandomStream& random, std::uint64_t index) {
   const auto& info = numerics::info(type);
   const Word mask = info.storage_bits >= 32 ? ~Word{0} : (Word{1} << info.storage_bits) - 1;
   const std::uint64_t bits = random.bits(index);
   const Word any = static_cast<Word>(bits) & mask;
   if (!info.is_float()) {
-    return style == WordStyle::kLargest ? (bits & 1 ? mask : Word{1} << (info.storage_bits - 1))
-                                        : any;
+    return style == WordStyle::kLargest ? (bits & 1 ? mask : Word{1} << (info.storage_bits - 1)) : any;
   }
   const Word sign = (Word(bits >> 40) & 1) << (info.storage_bits - 1);
   const Word one = numerics::from_double(1.0, type);
@@ -137,8 +134,8 @@ base::Matrix<Word> random_words(std::size_t rows, std::size_t cols, DataType typ
   return words;
 }
 
-RandomGemm::RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k,
-                       WordStyle a_style, WordStyle b_style, WordStyle c_style, std::uint64_t seed)
+RandomGemm::RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k, WordStyle a_style,
+                       WordStyle b_style, WordStyle c_style, std::uint64_t seed)
     : which(engine_case) {
   const base::RandomStream random(seed);
   const DataType a_type = which.instruction.a_type;
@@ -177,11 +174,10 @@ GemmOperands RandomGemm::operands() const {
 
 Word RandomGemm::expected(std::size_t row, std::size_t column) const {
   if (which.instruction.sparse) {
-    return mma::sparse_dot(compressed.values.row(row), compressed.nibbles.row(row),
-                           b_columns.row(column), c(row, column), which.instruction, which.rules);
+    return mma::sparse_dot(compressed.values.row(row), compressed.nibbles.row(row), b_columns.row(column),
+                           c(row, column), which.instruction, which.rules);
   }
-  return mma::dense_dot(a.row(row), b_columns.row(column), c(row, column), which.instruction,
-                        which.rules);
+  return mma::dense_dot(a.row(row), b_columns.row(column), c(row, column), which.instruction, which.rules);
 }
 
 }  // namespace sptc::batched

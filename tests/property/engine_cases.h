@@ -38,14 +38,13 @@ enum class WordStyle {
 };
 inline constexpr int kWordStyles = 8;
 
-base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols,
-                                          numerics::DataType type, WordStyle style,
+base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, numerics::DataType type, WordStyle style,
                                           base::RandomStream random);
 
 /// Operands that own their matrices.
 struct RandomGemm {
-  RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k,
-             WordStyle a_style, WordStyle b_style, WordStyle c_style, std::uint64_t seed);
+  RandomGemm(const EngineCase& engine_case, std::size_t m, std::size_t n, std::size_t k, WordStyle a_style,
+             WordStyle b_style, WordStyle c_style, std::uint64_t seed);
   GemmOperands operands() const;
   /// The element as the plain implementation computes it.
   numerics::Word expected(std::size_t row, std::size_t column) const;

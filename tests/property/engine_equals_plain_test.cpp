@@ -22,8 +22,8 @@ std::string hex(Word word) {
 }
 
 rc::Gen<std::size_t> any_extent(std::size_t largest) {
-  return rc::gen::weightedOneOf<std::size_t>({{1, rc::gen::element<std::size_t>(1, 2, 3)},
-                                              {3, rc::gen::inRange<std::size_t>(1, largest + 1)}});
+  return rc::gen::weightedOneOf<std::size_t>(
+      {{1, rc::gen::element<std::size_t>(1, 2, 3)}, {3, rc::gen::inRange<std::size_t>(1, largest + 1)}});
 }
 
 WordStyle any_style() {
@@ -34,16 +34,15 @@ void equals_plain(const EngineCase& which) {
   const auto m = *any_extent(9);
   const auto n = *any_extent(150);
   const auto k = *any_extent(400);
-  const RandomGemm gemm(which, m, n, k, any_style(), any_style(), any_style(),
-                        *rc::gen::arbitrary<std::uint64_t>());
+  const RandomGemm gemm(which, m, n, k, any_style(), any_style(), any_style(), *rc::gen::arbitrary<std::uint64_t>());
   const base::Matrix<Word> result =
       batched::gemm(which.instruction, which.rules, gemm.operands(), {*rc::gen::inRange(1, 4), 1});
   for (std::size_t i = 0; i < m; ++i) {
     for (std::size_t j = 0; j < n; ++j) {
       const Word expected = gemm.expected(i, j);
       if (result(i, j) != expected) {
-        RC_FAIL(which.name + " [" + std::to_string(i) + ", " + std::to_string(j) + "] is " +
-                hex(result(i, j)) + ", plainly " + hex(expected));
+        RC_FAIL(which.name + " [" + std::to_string(i) + ", " + std::to_string(j) + "] is " + hex(result(i, j)) +
+                ", plainly " + hex(expected));
       }
     }
   }
@@ -60,10 +59,8 @@ TEST_P(EngineTarget, EqualsThePlainImplementationOnEachStyleOfWords) {
     for (int style = 0; style < kWordStyles; ++style) {
       for (const WordStyle c_style : {WordStyle::kNormal, WordStyle::kMostlyZero}) {
         const auto words = static_cast<WordStyle>(style);
-        const RandomGemm gemm(which, 3, 67, 261, words, words, c_style,
-                              static_cast<std::uint64_t>(style));
-        const base::Matrix<Word> result =
-            batched::gemm(which.instruction, which.rules, gemm.operands());
+        const RandomGemm gemm(which, 3, 67, 261, words, words, c_style, static_cast<std::uint64_t>(style));
+        const base::Matrix<Word> result = batched::gemm(which.instruction, which.rules, gemm.operands());
         for (std::size_t i = 0; i < 3; ++i) {
           for (std::size_t j = 0; j < 67; ++j) {
             ASSERT_EQ(result(i, j), gemm.expected(i, j))
@@ -82,10 +79,9 @@ TEST_P(EngineTarget, IntegersEqualThePlainImplementationAcrossPanelsAndBlocks) {
     if (!which.rules.is_integer()) {
       continue;
     }
-    const RandomGemm gemm(which, kRows, kColumns, kDepth, WordStyle::kAnyBits, WordStyle::kAnyBits,
-                          WordStyle::kAnyBits, 5);
-    const base::Matrix<Word> result =
-        batched::gemm(which.instruction, which.rules, gemm.operands());
+    const RandomGemm gemm(which, kRows, kColumns, kDepth, WordStyle::kAnyBits, WordStyle::kAnyBits, WordStyle::kAnyBits,
+                          5);
+    const base::Matrix<Word> result = batched::gemm(which.instruction, which.rules, gemm.operands());
     for (std::size_t i = 0; i < kRows; ++i) {
       for (std::size_t j = i % 16; j < kColumns; j += 16) {
         ASSERT_EQ(result(i, j), gemm.expected(i, j)) << which.name << " at " << i << ", " << j;
@@ -94,8 +90,7 @@ TEST_P(EngineTarget, IntegersEqualThePlainImplementationAcrossPanelsAndBlocks) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget, testing::ValuesIn(supported_targets()),
-                         target_name);
+INSTANTIATE_TEST_SUITE_P(Targets, EngineTarget, testing::ValuesIn(supported_targets()), target_name);
 
 }  // namespace
 }  // namespace sptc::batched

@@ -32,8 +32,7 @@ json engine_file(const std::string& name) {
 
 class EngineRules : public testing::Test {
  protected:
-  run::InferenceResult run(const std::string& engine,
-                           const workload::NamedDims& dims = {{"batch", 8}},
+  run::InferenceResult run(const std::string& engine, const workload::NamedDims& dims = {{"batch", 8}},
                            const std::string& network = "bert_large", const char* dtype = "f16") {
     run::SimulationOptions options;
     options.fidelity = run::Fidelity::kAnalytic;
@@ -41,8 +40,7 @@ class EngineRules : public testing::Test {
     options.what_ifs = false;
     options.engine = engine;
     options.dtype = numerics::parse_data_type(dtype);
-    const workload::Workload workload =
-        workload::read_workload(kSource + "/traces/" + network + ".json", dims);
+    const workload::Workload workload = workload::read_workload(kSource + "/traces/" + network + ".json", dims);
     return *run::simulate(workload, a100, options).inference;
   }
   double latency(const std::string& engine, const workload::NamedDims& dims = {{"batch", 8}}) {
@@ -81,20 +79,17 @@ class EngineRules : public testing::Test {
 };
 
 /// Whether another rule takes what `rule` does: then it changes where, and not whether.
-bool taken_by_another(const run::network::FusionRule& rule,
-                      const run::network::EngineSpec& engine) {
+bool taken_by_another(const run::network::FusionRule& rule, const run::network::EngineSpec& engine) {
   return std::any_of(engine.rules.begin(), engine.rules.end(), [&](const auto& other) {
-    return other.name != rule.name &&
-           std::includes(other.operations.begin(), other.operations.end(), rule.operations.begin(),
-                         rule.operations.end());
+    return other.name != rule.name && std::includes(other.operations.begin(), other.operations.end(),
+                                                    rule.operations.begin(), rule.operations.end());
   });
 }
 
 /// Every rule of every engine that BERT has operations for; those of convolutions, of weights of
 /// one input and of what no epilogue takes have tests of their own.
 TEST_F(EngineRules, SwitchingARuleOffTakesLonger) {
-  const std::set<std::string> elsewhere{"convolution, sum and activation", "weights of one input",
-                                        "point-wise"};
+  const std::set<std::string> elsewhere{"convolution, sum and activation", "weights of one input", "point-wise"};
   int rules = 0;
   for (const std::string& engine : run::network::engine_names()) {
     const run::network::EngineSpec spec = run::network::load_engine(engine);
@@ -140,8 +135,7 @@ TEST_F(EngineRules, WeightsOfOneInputAreFasterTogether) {
     options.engine = engine;
     return run::simulate(workload, a100, options).inference->dense->latency_us;
   };
-  EXPECT_GT(latency_of(without_rule("tensorrt", "weights of one input")),
-            1.5 * latency_of("tensorrt"));
+  EXPECT_GT(latency_of(without_rule("tensorrt", "weights of one input")), 1.5 * latency_of("tensorrt"));
 }
 
 TEST_F(EngineRules, TensorsOfMixedPrecisionTakeLonger) {
@@ -157,8 +151,8 @@ TEST_F(EngineRules, QuantisedWeightsMakeDecodingFaster) {
   options.check = run::CheckMode::kNone;
   options.what_ifs = false;
   options.engine = "compiled";
-  const workload::Workload llama = workload::read_workload(
-      kSource + "/traces/llama3_8b.json", {{"batch", 1}, {"seq", 1}, {"context", 256}});
+  const workload::Workload llama =
+      workload::read_workload(kSource + "/traces/llama3_8b.json", {{"batch", 1}, {"seq", 1}, {"context", 256}});
   const auto latency_of = [&](std::optional<numerics::DataType> weight) {
     options.storage.weight = weight;
     return run::simulate(llama, a100, options).inference->dense->latency_us;

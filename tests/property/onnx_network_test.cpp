@@ -40,8 +40,7 @@ class ExportedBert {
   void linear(const std::string& x, const std::string& y, std::int64_t in, std::int64_t out) {
     const std::string name = prefix_ + y;
     graph_ += weight(name + ".w", kHalf, {in, out}) + weight(name + ".b", kHalf, {out}) +
-              node("MatMul", {x, name + ".w"}, name + ".product") +
-              node("Add", {name + ".b", name + ".product"}, name);
+              node("MatMul", {x, name + ".w"}, name + ".product") + node("Add", {name + ".b", name + ".product"}, name);
   }
   void heads(const std::string& x, std::initializer_list<std::int64_t> axes) {
     const std::string name = prefix_ + x;
@@ -63,8 +62,7 @@ class ExportedBert {
     heads("k", {0, 2, 3, 1});
     heads("v", {0, 2, 1, 3});
     graph_ += node("MatMul", {p + "q.turned", p + "k.turned"}, p + "scores") +
-              node("Div", {p + "scores", "eight"}, p + "scaled") +
-              node("Add", {p + "scaled", "mask"}, p + "masked") +
+              node("Div", {p + "scores", "eight"}, p + "scaled") + node("Add", {p + "scaled", "mask"}, p + "masked") +
               node("Softmax", {p + "masked"}, p + "shares") +
               node("MatMul", {p + "shares", p + "v.turned"}, p + "context") +
               node("Transpose", {p + "context"}, p + "merged", ints("perm", {0, 2, 1, 3})) +
@@ -73,8 +71,7 @@ class ExportedBert {
     residual_and_norm("output", x, p + "norm");
     linear(p + "norm", "inner", kHidden, kFfn);
     graph_ += node("Div", {p + "inner", "root"}, p + "g1") + node("Erf", {p + "g1"}, p + "g2") +
-              node("Add", {p + "g2", "one"}, p + "g3") +
-              node("Mul", {p + "inner", p + "g3"}, p + "g4") +
+              node("Add", {p + "g2", "one"}, p + "g3") + node("Mul", {p + "inner", p + "g3"}, p + "g4") +
               node("Mul", {p + "g4", "one"}, p + "g5");
     linear(p + "g5", "outer", kFfn, kHidden);
     residual_and_norm("outer", p + "norm", y);
@@ -89,16 +86,15 @@ double latency_us(const workload::Workload& workload, const std::string& engine)
   options.check = run::CheckMode::kNone;
   options.what_ifs = false;
   options.engine = engine;
-  return run::simulate(workload, config::load_architecture("a100-sxm4-40gb"), options)
-      .inference->dense->latency_us;
+  return run::simulate(workload, config::load_architecture("a100-sxm4-40gb"), options).inference->dense->latency_us;
 }
 
 TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
   for (const std::int64_t batch : {1, 32}) {
     workload::input::InputStream stream(ExportedBert(batch, 128).text(), "bert.onnx");
     const workload::Workload exported = workload::importer::read_recording(stream).workload;
-    const workload::Workload shipped = workload::read_workload(
-        std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", batch}, {"seq", 128}});
+    const workload::Workload shipped = workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json",
+                                                               {{"batch", batch}, {"seq", 128}});
     const double ratio = latency_us(exported, "tensorrt") / latency_us(shipped, "tensorrt");
     std::printf("batch %d: exported / shipped = %.4f\n", static_cast<int>(batch), ratio);
     EXPECT_NEAR(ratio, 1, 0.03) << "batch " << batch;
@@ -108,8 +104,7 @@ TEST(OnnxNetwork, AnExportedBertTakesAsLongAsTheShippedOne) {
 TEST(OnnxNetwork, WrittenAsAWorkloadItIsTheSame) {
   workload::input::InputStream stream(ExportedBert(4, 128).text(), "bert.onnx");
   const workload::Recording recording = workload::importer::read_recording(stream);
-  const workload::Workload again =
-      workload::parse_workload_json(workload::workload_json(recording), "again.json");
+  const workload::Workload again = workload::parse_workload_json(workload::workload_json(recording), "again.json");
   EXPECT_EQ(again.vectors.size(), recording.workload.vectors.size());
   EXPECT_DOUBLE_EQ(latency_us(again, "tensorrt"), latency_us(recording.workload, "tensorrt"));
 }

@@ -22,8 +22,7 @@ namespace {
 using Notify = void (*)(sc_core::sc_event*, const sc_core::sc_time&);
 
 Notify notify_of_library() {
-  static const auto found =
-      reinterpret_cast<Notify>(dlsym(RTLD_NEXT, "_ZN7sc_core8sc_event6notifyERKNS_7sc_timeE"));
+  static const auto found = reinterpret_cast<Notify>(dlsym(RTLD_NEXT, "_ZN7sc_core8sc_event6notifyERKNS_7sc_timeE"));
   return found;
 }
 
@@ -96,8 +95,8 @@ std::vector<kernels::GemmProblem> dense_and_sparse(const std::vector<base::GemmS
 
 /// Of each launch the cycles, and what its tensor cores do in them. `seed` 0: in the library's
 /// order.
-std::vector<double> cycles(const std::string& arch,
-                           const std::vector<kernels::GemmProblem>& problems, std::uint64_t seed) {
+std::vector<double> cycles(const std::string& arch, const std::vector<kernels::GemmProblem>& problems,
+                           std::uint64_t seed) {
   return support::in_child<double>(problems.size() * (1 + sm::kStallReasons), [&] {
     if (seed > 0) {
       shuffler().start(seed);
@@ -114,8 +113,7 @@ std::vector<double> cycles(const std::string& arch,
   });
 }
 
-void expect_same_in_any_order(const std::string& arch,
-                              const std::vector<kernels::GemmProblem>& problems) {
+void expect_same_in_any_order(const std::string& arch, const std::vector<kernels::GemmProblem>& problems) {
   const std::vector<double> as_it_comes = cycles(arch, problems, 0);
   for (const std::uint64_t seed : {1U, 2U, 3U}) {
     EXPECT_EQ(cycles(arch, problems, seed), as_it_comes) << seed;
@@ -126,12 +124,10 @@ class OrderOfEvaluation : public testing::TestWithParam<const char*> {};
 
 TEST_P(OrderOfEvaluation, OfProcessesInACycleDoesNotChangeCycles) {
   expect_same_in_any_order(
-      GetParam(),
-      dense_and_sparse({{510, 222, 1081}, {1255, 1647, 337}, {1426, 126, 1743}, {2368, 3712, 64}}));
+      GetParam(), dense_and_sparse({{510, 222, 1081}, {1255, 1647, 337}, {1426, 126, 1743}, {2368, 3712, 64}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation,
-                         testing::Values("a100-sxm4-80gb", "a40", "h100-sxm5-80gb"),
+INSTANTIATE_TEST_SUITE_P(Gpus, OrderOfEvaluation, testing::Values("a100-sxm4-80gb", "a40", "h100-sxm5-80gb"),
                          [](const auto& param) { return std::string(param.param).substr(0, 4); });
 
 }  // namespace

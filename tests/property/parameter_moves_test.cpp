@@ -159,19 +159,16 @@ double searched_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu)
   return gpu::analytic_gemm(problem, search, gpu, gpu::ClockPolicy{}).time_us();
 }
 
-void expect_plausible(const Move& move, const kernels::GemmProblem& problem,
-                      const gpu::GpuSpec& gpu) {
+void expect_plausible(const Move& move, const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu) {
   gpu::GpuSpec moved = gpu;
   move.apply(moved, move.factor);
   const double ratio = time_us(problem, moved) / time_us(problem, gpu);
   const base::GemmShape& shape = problem.shape;
-  const std::string where = gpu.name + ", " + move.name + " x " + std::to_string(move.factor) +
-                            ", " + std::to_string(shape.m) + " x " + std::to_string(shape.n) +
-                            " x " + std::to_string(shape.k) + (problem.sparse ? " 2:4" : " dense");
+  const std::string where = gpu.name + ", " + move.name + " x " + std::to_string(move.factor) + ", " +
+                            std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " +
+                            std::to_string(shape.k) + (problem.sparse ? " 2:4" : " dense");
   const bool of_residence = move.apply == registers || move.apply == shared_size;
-  const double tolerance = of_residence        ? kToleranceOfResidence
-                           : move.apply == sms ? kToleranceOfSms
-                                               : kTolerance;
+  const double tolerance = of_residence ? kToleranceOfResidence : move.apply == sms ? kToleranceOfSms : kTolerance;
   if (move.factor > 1) {
     EXPECT_LE(ratio, 1 + tolerance) << where;
     EXPECT_GE(ratio, (1 - tolerance) / move.factor) << where;
@@ -182,8 +179,7 @@ void expect_plausible(const Move& move, const kernels::GemmProblem& problem,
 }
 
 TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
-  for (const char* const name :
-       {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     for (const base::GemmShape& shape : random_shapes(200)) {
       for (const bool sparse : {false, true}) {
@@ -200,8 +196,7 @@ TEST(ParameterMoves, NoGemmGoesTheWrongWayOrTooFarOnAnyGeneration) {
 }
 
 TEST(ParameterMoves, WiderUnitsMakeNoSearchedKernelSlower) {
-  for (const char* const name :
-       {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
+  for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "a40", "v100-sxm2-16gb", "b200"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     for (const base::GemmShape& shape : random_shapes(20)) {
       for (const bool sparse : {false, true}) {
@@ -218,9 +213,8 @@ TEST(ParameterMoves, WiderUnitsMakeNoSearchedKernelSlower) {
                                    : move.apply == shared_size ? kToleranceOfSearchedResidence
                                                                : kTolerance;
           const bool slower = move.factor > 1 ? ratio > 1 + tolerance : ratio < 1 - tolerance;
-          EXPECT_FALSE(slower) << gpu.name << ", " << move.name << " x " << move.factor << ", "
-                               << shape.m << " x " << shape.n << " x " << shape.k
-                               << (sparse ? " 2:4" : " dense") << ": " << ratio;
+          EXPECT_FALSE(slower) << gpu.name << ", " << move.name << " x " << move.factor << ", " << shape.m << " x "
+                               << shape.n << " x " << shape.k << (sparse ? " 2:4" : " dense") << ": " << ratio;
         }
       }
     }
@@ -254,11 +248,7 @@ struct Bounded {
 constexpr std::array kBounded{
     Bounded{"tensor cores", [](gpu::GpuSpec&) {}, tensor_cores, {2304, 768, 2048}, {256, 128, 32}},
     Bounded{"clock", [](gpu::GpuSpec&) {}, clock_rate, {2304, 768, 2048}, {256, 128, 32}},
-    Bounded{"L2 rate",
-            [](gpu::GpuSpec& gpu) { l2_rate(gpu, 0.25); },
-            l2_rate,
-            {768, 576, 1024},
-            {64, 64, 64}},
+    Bounded{"L2 rate", [](gpu::GpuSpec& gpu) { l2_rate(gpu, 0.25); }, l2_rate, {768, 576, 1024}, {64, 64, 64}},
     Bounded{"SM ports",
             [](gpu::GpuSpec& gpu) {
               sm_ports(gpu, 0.125);
@@ -267,11 +257,7 @@ constexpr std::array kBounded{
             sm_ports,
             {768, 576, 1024},
             {64, 64, 64}},
-    Bounded{"banks",
-            [](gpu::GpuSpec& gpu) { shared_rate(gpu, 0.5); },
-            shared_rate,
-            {768, 576, 1024},
-            {64, 64, 64}},
+    Bounded{"banks", [](gpu::GpuSpec& gpu) { shared_rate(gpu, 0.5); }, shared_rate, {768, 576, 1024}, {64, 64, 64}},
     Bounded{"DRAM rate", [](gpu::GpuSpec&) {}, dram_rate, {3456, 16, 4096}, {128, 32, 64}},
 };
 
@@ -302,12 +288,11 @@ constexpr double kLeast = 1.75, kMost = 2.01;
 
 TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) {
   for (const Bounded& launch : kBounded) {
-    const double ratio =
-        times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
-                                 const kernels::KernelOverrides& kernel) {
-          const gpu::GemmRun run = gpu::analytic_gemm(problem, kernel, gpu, gpu::ClockPolicy{});
-          return static_cast<double>(run.cycles) / run.clock_mhz;
-        });
+    const double ratio = times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
+                                                  const kernels::KernelOverrides& kernel) {
+      const gpu::GemmRun run = gpu::analytic_gemm(problem, kernel, gpu, gpu::ClockPolicy{});
+      return static_cast<double>(run.cycles) / run.clock_mhz;
+    });
     std::printf("%-12s x %.3f\n", launch.name, ratio);
     EXPECT_GE(ratio, kLeast) << launch.name;
     EXPECT_LE(ratio, kMost) << launch.name;
@@ -316,19 +301,17 @@ TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInClosedForm) 
 
 TEST(ParameterMoves, HalfOfTheRateThatBoundsALaunchNearlyDoublesItInSystemC) {
   for (const Bounded& launch : kBounded) {
-    const double ratio =
-        times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
-                                 const kernels::KernelOverrides& kernel) {
-          // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
-          return support::in_child<double>(
-                     1,
-                     [&] {
-                       gpu::GemmSimulator simulator(gpu, {false});
-                       const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
-                       return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
-                     })
-              .front();
-        });
+    const double ratio = times_as_long(launch, [](const gpu::GpuSpec& gpu, const kernels::GemmProblem& problem,
+                                                  const kernels::KernelOverrides& kernel) {
+      // All SMs of a whole launch, whose cycles nothing raises to those of the bound.
+      return support::in_child<double>(1,
+                                       [&] {
+                                         gpu::GemmSimulator simulator(gpu, {false});
+                                         const gpu::GemmRun run = simulator.run(problem, kernel, nullptr);
+                                         return std::vector{static_cast<double>(run.cycles) / run.clock_mhz};
+                                       })
+          .front();
+    });
     std::printf("%-12s x %.3f\n", launch.name, ratio);
     EXPECT_GE(ratio, kLeast) << launch.name;
     EXPECT_LE(ratio, kMost) << launch.name;

@@ -29,12 +29,10 @@ rc::Gen<DataType> any_type() {
 /// zeros and small integers, so that ties and under-full groups happen.
 rc::Gen<Word> any_word(DataType type) {
   const Word mask = 0xFFFFFFFFU >> (32 - numerics::storage_bits(type));
-  const Word negative_zero =
-      numerics::info(type).is_float() ? numerics::from_double(-0.0, type) : 0;
+  const Word negative_zero = numerics::info(type).is_float() ? numerics::from_double(-0.0, type) : 0;
   return rc::gen::weightedOneOf<Word>(
       {{4, rc::gen::map(rc::gen::arbitrary<Word>(), [mask](Word bits) { return bits & mask; })},
-       {3, rc::gen::map(rc::gen::inRange(-3, 4),
-                        [type](int value) { return numerics::from_double(value, type); })},
+       {3, rc::gen::map(rc::gen::inRange(-3, 4), [type](int value) { return numerics::from_double(value, type); })},
        {2, rc::gen::element(Word{0}, negative_zero)}});
 }
 
@@ -56,8 +54,8 @@ base::Matrix<Word> any_small_matrix(DataType type) {
 base::Matrix<std::uint8_t> any_metadata() {
   const auto rows = 32 * *rc::gen::inRange<std::size_t>(1, 4);
   const auto groups = 16 * *rc::gen::inRange<std::size_t>(1, 4);
-  const auto codes = *rc::gen::container<std::vector<std::uint8_t>>(
-      rows * groups, rc::gen::inRange<std::uint8_t>(0, 16));
+  const auto codes =
+      *rc::gen::container<std::vector<std::uint8_t>>(rows * groups, rc::gen::inRange<std::uint8_t>(0, 16));
   base::Matrix<std::uint8_t> nibbles(rows, groups);
   std::copy(codes.begin(), codes.end(), nibbles.data());
   return nibbles;
@@ -66,8 +64,7 @@ base::Matrix<std::uint8_t> any_metadata() {
 void expect_round_trip(const MetadataForm& form) {
   const base::Matrix<std::uint8_t> nibbles = any_metadata();
   const base::Matrix<std::uint32_t> words = pack_metadata(nibbles, form);
-  RC_ASSERT(unpack_metadata({words.data(), words.size()}, nibbles.rows(), nibbles.cols(), form) ==
-            nibbles);
+  RC_ASSERT(unpack_metadata({words.data(), words.size()}, nibbles.rows(), nibbles.cols(), form) == nibbles);
 }
 
 /// One of the two depths of mma.sp for `type`.
@@ -115,8 +112,8 @@ TEST(SparsityProperties, CompressionRefusesExactlyTheMatricesThatAreNotLegal) {
 TEST(SparsityProperties, PruningIsIdempotent) {
   EXPECT_TRUE(rc::check([] {
     const DataType type = *any_type();
-    const Pattern pattern = *rc::gen::element(Pattern{2, 4, 1}, Pattern{1, 4, 1}, Pattern{1, 2, 1},
-                                              Pattern{4, 4, 2}, Pattern{3, 4, 1});
+    const Pattern pattern =
+        *rc::gen::element(Pattern{2, 4, 1}, Pattern{1, 4, 1}, Pattern{1, 2, 1}, Pattern{4, 4, 2}, Pattern{3, 4, 1});
     const base::Matrix<Word> pruned = prune_by_magnitude(any_small_matrix(type), type, pattern);
     RC_ASSERT(prune_by_magnitude(pruned, type, pattern) == pruned);
   }));

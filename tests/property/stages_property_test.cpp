@@ -42,14 +42,12 @@ struct Counts {
   }
 };
 
-numerics::Word oracle_element(const StepContext& context, const MmaOperands& operands,
-                              std::size_t row, std::size_t col) {
+numerics::Word oracle_element(const StepContext& context, const MmaOperands& operands, std::size_t row,
+                              std::size_t col) {
   std::vector<std::uint32_t> b;
   for (std::size_t t = 0; t < operands.a.cols(); ++t) {
     const std::size_t k =
-        context.instruction.sparse
-            ? oracle::logical_k(context.instruction.a_type, operands.nibbles.row(row), t)
-            : t;
+        context.instruction.sparse ? oracle::logical_k(context.instruction.a_type, operands.nibbles.row(row), t) : t;
     b.push_back(operands.b(k, col));
   }
   return oracle::dot(operands.a.row(row), b, operands.c(row, col), context.instruction);
@@ -63,10 +61,8 @@ Counts expect_agreement(const MmaInstruction& instruction) {
   for (const WordKind kind : kWordKinds) {
     for (const WordKind c_kind : kWordKinds) {
       for (int i = 0; i < kCasesPerKind; ++i, ++number) {
-        const MmaOperands operands =
-            random_operands(instruction, kind, c_kind, random.fork(std::to_string(number)));
-        const base::Matrix<numerics::Word> stages =
-            run_stages(context, operand_words(instruction, operands));
+        const MmaOperands operands = random_operands(instruction, kind, c_kind, random.fork(std::to_string(number)));
+        const base::Matrix<numerics::Word> stages = run_stages(context, operand_words(instruction, operands));
         EXPECT_EQ(stages, run_plain(context, operands)) << instruction.ptx_name() << " " << number;
         for (std::size_t row = 0; row < kRows; ++row) {
           const std::size_t col = (row + number) % kCols;
@@ -88,8 +84,7 @@ TEST(StagesProperty, StagesPlainArithmeticAndExactIntegersAgreeForEveryInstructi
       EXPECT_GT(counts.nan, 100) << instruction.ptx_name();
       EXPECT_GT(counts.infinite, 10) << instruction.ptx_name();
       // f16 products are never below 2^-48, far from the subnormals of f32.
-      if (instruction.a_type == numerics::DataType::kF16 &&
-          instruction.accumulator == numerics::DataType::kF32) {
+      if (instruction.a_type == numerics::DataType::kF16 && instruction.accumulator == numerics::DataType::kF32) {
         EXPECT_EQ(counts.subnormal, 0) << instruction.ptx_name();
       } else {
         EXPECT_GT(counts.subnormal, 20) << instruction.ptx_name();
@@ -102,9 +97,9 @@ TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
   for (const MmaInstruction& instruction : ampere_instructions()) {
     const StepContext context(instruction, step_rules("ampere", instruction));
     for (std::uint64_t number = 0; number < 40; ++number) {
-      MmaOperands operands = random_operands(
-          instruction, WordKind::kNarrow, WordKind::kNarrow,
-          base::RandomStream(7).fork(instruction.ptx_name()).fork(std::to_string(number)));
+      MmaOperands operands =
+          random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow,
+                          base::RandomStream(7).fork(instruction.ptx_name()).fork(std::to_string(number)));
       // Neighbours along k meet the same B with opposite signs, but for the last place of one.
       const int sign = numerics::storage_bits(instruction.a_type) - 1;
       for (std::size_t row = 0; row < kRows; ++row) {
@@ -112,8 +107,7 @@ TEST(StagesProperty, CancellationLeavesWhatTheAlignmentKept) {
           operands.a(row, t + 1) = operands.a(row, t) ^ (1U << sign) ^ (row % 2);
         }
       }
-      const base::Matrix<numerics::Word> stages =
-          run_stages(context, operand_words(instruction, operands));
+      const base::Matrix<numerics::Word> stages = run_stages(context, operand_words(instruction, operands));
       ASSERT_EQ(stages, run_plain(context, operands));
       for (std::size_t row = 0; row < kRows; ++row) {
         ASSERT_EQ(stages(row, row % kCols), oracle_element(context, operands, row, row % kCols));
@@ -135,22 +129,18 @@ TEST(StagesProperty, SumsBelowTheFloorOfTheLargestExponentAgree) {
     const numerics::Word fields = ((1U << format.exponent_bits) - 1) << low_bits;
     for (std::uint64_t number = 0; number < 60; ++number) {
       const base::RandomStream random = base::RandomStream(23).fork(std::to_string(number));
-      MmaOperands operands =
-          random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, random);
+      MmaOperands operands = random_operands(instruction, WordKind::kNarrow, WordKind::kNarrow, random);
       std::uint64_t index = 1 << 20;
       for (auto* matrix : {&operands.a, &operands.b}) {
         for (std::size_t i = 0; i < matrix->size(); ++i) {
           const int below = static_cast<int>(random.below(index++, 8));
-          const int exponent =
-              std::max(*context.rules.exponent_floor / 2 - below, format.min_exponent());
+          const int exponent = std::max(*context.rules.exponent_floor / 2 - below, format.min_exponent());
           const int field = exponent + format.bias();
-          matrix->data()[i] = (matrix->data()[i] & ~fields) | static_cast<numerics::Word>(field)
-                                                                  << low_bits;
+          matrix->data()[i] = (matrix->data()[i] & ~fields) | static_cast<numerics::Word>(field) << low_bits;
         }
       }
       operands.c = base::Matrix<numerics::Word>(kRows, kCols);
-      const base::Matrix<numerics::Word> stages =
-          run_stages(context, operand_words(instruction, operands));
+      const base::Matrix<numerics::Word> stages = run_stages(context, operand_words(instruction, operands));
       ASSERT_EQ(stages, run_plain(context, operands));
       for (std::size_t row = 0; row < kRows; ++row) {
         ASSERT_EQ(stages(row, row % kCols), oracle_element(context, operands, row, row % kCols));

@@ -46,8 +46,7 @@ std::int64_t extent(Random& random, double most) {
 }
 
 kernels::GemmProblem random_problem(Random& random) {
-  constexpr std::array kTypes{numerics::DataType::kF16, numerics::DataType::kS8,
-                              numerics::DataType::kTf32};
+  constexpr std::array kTypes{numerics::DataType::kF16, numerics::DataType::kS8, numerics::DataType::kTf32};
   kernels::GemmProblem problem;
   problem.dtype = any_of(random, kTypes);
   problem.sparse = random.below(2) == 1;
@@ -64,8 +63,8 @@ kernels::KernelOverrides random_overrides(Random& random) {
     overrides.split_k = static_cast<int>(extent(random, 64));
   }
   if (random.below(3) == 0) {
-    overrides.cta_tile = base::GemmShape{any_of(random, kEdges), any_of(random, kEdges),
-                                         any_of(random, std::array{32, 64, 128, 256})};
+    overrides.cta_tile =
+        base::GemmShape{any_of(random, kEdges), any_of(random, kEdges), any_of(random, std::array{32, 64, 128, 256})};
   }
   if (random.below(4) == 0) {
     overrides.stages = static_cast<int>(2 + random.below(3));
@@ -80,8 +79,8 @@ std::string describe(const kernels::GemmKernel& kernel, const std::string& gpu) 
   };
   return gpu + " " + text(problem.shape) + " batch " + std::to_string(problem.batch) +
          (problem.sparse ? " sparse" : " dense") + ", tile " + text(kernel.cta_tile) + " x " +
-         std::to_string(kernel.cta_group) + ", split-k " + std::to_string(kernel.split_k) +
-         ", clusters of " + std::to_string(kernel.cluster_ctas);
+         std::to_string(kernel.cta_group) + ", split-k " + std::to_string(kernel.split_k) + ", clusters of " +
+         std::to_string(kernel.cluster_ctas);
 }
 
 TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
@@ -99,13 +98,12 @@ TEST(TrafficBounds, DramReadsLieBetweenTheOperandsAndWhatTheL2IsAskedFor) {
         continue;  // more slices than k-tiles, a tile that does not fit
       }
       ++launches;
-      kernels::MemoryTraffic traffic = kernels::closed_form_traffic(
-          *kernel, kernels::dram_bytes(*kernel, gpu.memory, gpu.sms), gpu.sms);
+      kernels::MemoryTraffic traffic =
+          kernels::closed_form_traffic(*kernel, kernels::dram_bytes(*kernel, gpu.memory, gpu.sms), gpu.sms);
       const kernels::ReductionBytes reduction = kernels::reduction_bytes(*kernel, gpu.memory);
       traffic.l2_and_dram += reduction.moved();
       SCOPED_TRACE(describe(*kernel, name));
-      EXPECT_GE(traffic.l2_and_dram.dram_read,
-                support::compulsory_bytes(*kernel) + reduction.spilled);
+      EXPECT_GE(traffic.l2_and_dram.dram_read, support::compulsory_bytes(*kernel) + reduction.spilled);
       EXPECT_LE(reduction.spilled, reduction.partial_sums);
       EXPECT_LE(traffic.l2_and_dram.dram_read, traffic.l2_and_dram.l2_read);
     }

@@ -116,7 +116,9 @@ class Commands(unittest.TestCase):
                          "--fidelity", "analytic", "--quiet")
         self.assertEqual(ours.to_dict(), theirs)
         self.assertEqual([len(point.candidates) for point in ours.points], [1] * 8)
-        for given, message in (({"tp": [1, 2]}, "tp is a list only beside types"), ({"types": []}, "types names no"),
+        for given, message in (({"tp": [1, 2]}, "tp is a list only beside types"),
+                               ({"ep": [1, 8]}, "ep is a list only beside types"), ({"types": []}, "types names no"),
+                               ({"types": "bf16", "ep": 8, "link": 450}, "1 sequence cannot be divided"),
                                ({"types": "bf17"}, "--types: unknown operand type"),
                                ({"types": "bf16", "sparsity": "foo"}, "allowed: dense, 2:4")):
             with self.assertRaisesRegex(sptcsim.InputError, message):
@@ -139,7 +141,7 @@ class Commands(unittest.TestCase):
         self.assertEqual(ours.to_dict(), program("validate", rows_file, "--fidelity", "analytic", "--quiet"))
         with self.assertRaisesRegex(sptcsim.InputError, "--dtype: "):
             sptcsim.validate(rows_file, dtype="f17")
-        with self.assertRaisesRegex(sptcsim.InputError, "measured times are compared with timing or analytic"):
+        with self.assertRaisesRegex(sptcsim.InputError, "must be timing or analytic"):
             sptcsim.validate(rows_file, fidelity="datapath")
 
     def test_show(self):
@@ -214,7 +216,7 @@ class Commands(unittest.TestCase):
             self.assertEqual(sptcsim.crosscheck_capture(capture).to_dict(), program("crosscheck", capture))
         with self.assertRaisesRegex(sptcsim.InputError, "nowhere"):
             sptcsim.crosscheck_capture("nowhere")
-        with self.assertRaisesRegex(sptcsim.InputError, "measured times are compared with timing or analytic"):
+        with self.assertRaisesRegex(sptcsim.InputError, "must be timing or analytic"):
             sptcsim.crosscheck_capture(capture, fidelity="datapath")
 
     def test_instructions(self):

@@ -63,7 +63,7 @@ class Front(unittest.TestCase):
 
     def test_faults_are_one_sentence(self):
         two = {**SPEC, "workloads": SPEC["workloads"] + [{"m": 8, "n": 8, "k": 8, "name": "h"}]}
-        for spec, arguments, sentence in ((two, {}, "of one workload, and the spec has 2"),
+        for spec, arguments, sentence in ((two, {}, "takes one workload, and the spec has 2"),
                                           ({**SPEC, "axes": []}, {}, "the spec has no axes"),
                                           ({**SPEC, "axis": []}, {}, "unknown key 'axis'"),
                                           ("none.json", {}, "none.json: No such file"),

@@ -13,7 +13,7 @@ import unittest
 
 
 TORCH = ("torch_test", "torch_prune_test", "hardware_accuracy_test")
-NEEDED = {"explore_test": ("numpy", "optuna", "SALib"), "cluster_test": ("numpy", "distributed")}
+NEEDED = {"page_tables_test": (), "explore_test": ("numpy", "optuna", "SALib"), "cluster_test": ("numpy", "distributed")}
 
 
 def skip(reason):

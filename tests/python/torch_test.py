@@ -459,6 +459,70 @@ class Simulated(unittest.TestCase):
                 layer(torch.ones(1, 32))  # float32 is tf32
 
 
+def kernel_of(layer, depth=None, sparse=False):
+    """The layer on simulated instructions, which read the first `depth` elements of k."""
+    def kernel(x):
+        x = x.clone()
+        if depth is not None:
+            x[..., depth:] = 0
+        with sptcsim.torch.simulated(arch="H100", sparse=sparse):
+            return layer(x)
+    return kernel
+
+
+class Crosscheck(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+
+    def layers(self):
+        """Layers, inputs and whether the weight obeys the pattern. float32 is cut to tf32, as the instructions cut it."""
+        for dtype in (torch.float16, torch.bfloat16, torch.float32):
+            for bias, sparse in ((True, False), (False, False), (True, True)):
+                layer, x = nn.Linear(128, 64, bias=bias), torch.randn(2, 16, 128)
+                with torch.no_grad():
+                    if sparse:  # 1:2 obeys 2:4, too
+                        layer.weight[:, 1::2] = 0
+                    for tensor in (layer.weight, x):
+                        tensor.copy_((tensor.view(torch.int32) & -0x2000).view(torch.float32))
+                yield layer.to(dtype), x.to(dtype), sparse
+
+    def test_a_right_kernel_gives_no_difference(self):
+        for layer, x, sparse in self.layers():
+            result = sptcsim.torch.crosscheck(kernel_of(layer, sparse=sparse), layer, x, arch="H100")
+            self.assertTrue(result.bit_exact, (layer, x.dtype, sparse))
+            self.assertEqual((result.m, result.n, result.k), (64, 32, 128))
+            self.assertEqual("mma.sp" in result.instruction, sparse)
+
+    def test_a_kernel_that_skips_the_end_of_k_is_named(self):
+        for layer, x, sparse in self.layers():
+            result = sptcsim.torch.crosscheck(kernel_of(layer, 112, sparse), layer, x, arch="H100")
+            self.assertEqual([fit.cause for fit in result.fitting], ["missing-k"], (layer, x.dtype, sparse))
+            self.assertIn("D lacks k 112 to 127", result.fitting[0].text)
+
+    def test_results_may_be_wider_and_nearly_equal(self):
+        layer, x = nn.Linear(64, 48, bias=False).half(), torch.randn(5, 64).half()
+        d = torch.from_numpy(sptcsim.matmul(layer.weight.detach(), x.T.contiguous()).T.copy())
+        self.assertEqual(sptcsim.torch.crosscheck(lambda _: d, layer, x, sparse=False).d_type, "f32")
+        off = torch.nextafter(d, torch.tensor(torch.inf))
+        self.assertFalse(sptcsim.torch.crosscheck(lambda _: off, layer, x).bit_exact)
+        self.assertTrue(sptcsim.torch.crosscheck(lambda _: off, layer, x, tolerance="ulps:1").tolerance.is_right)
+
+    def test_the_operand_that_is_wrong_is_named(self):
+        layer, x = nn.Linear(64, 48).half(), torch.randn(5, 64).half()
+        for arguments, sentence in (
+                ((layer, layer, x.float()), r"^inputs must be a dense tensor \[.., 64\] of float16, not \[5, 64\] of float32"),
+                ((layer, layer, x[:, :32]), r"^inputs .*not \[5, 32\] of float16"),
+                ((layer, layer, x.to("meta")), r"^inputs .*\(strided, meta\)"), ((layer, layer, 3), "^inputs .*not int"),
+                ((lambda x: x, layer, x), r"^what kernel returns must be a dense tensor \[5, 48\] of float16 or bfloat16 or "
+                                          r"float32, not \[5, 64\]"),
+                ((layer, nn.Linear(64, 48).double(), x), "^the weight of layer .*of float64"),
+                ((layer, nn.ReLU(), x), "needed, not Linear and ReLU")):
+            with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                sptcsim.torch.crosscheck(*arguments)
+        with self.assertRaisesRegex(sptcsim.InputError, "not 2:4 sparse as f16 needs it: row 0, group 0"):
+            sptcsim.torch.crosscheck(lambda x: x.new_zeros(5, 48), layer, x, sparse=True)
+
+
 class Tour(unittest.TestCase):
     def test_the_examples_print_what_stands_there(self):
         folder = tempfile.TemporaryDirectory()  # an example writes a file

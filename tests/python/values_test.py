@@ -12,6 +12,7 @@ import unittest
 
 import numpy as np
 import sptcsim
+from model_pruning_test import write_safetensors
 from sptcsim._arrays import as_tf32
 
 try:
@@ -114,8 +115,10 @@ class Mma(unittest.TestCase):
         np.testing.assert_array_equal(sptcsim.mma(name, compressed, b), expected)
         np.testing.assert_array_equal(sptcsim.matmul(compressed, b, sparse=True), expected)
         self.assertTrue(sptcsim.identify(compressed, b, None, expected).matches)
-        self.assertTrue(sptcsim.crosscheck({"architecture": "A100", "a": compressed, "b": b, "d": expected,
-                                            "sparse": True}).bit_exact)
+        for given in (compressed, {"array": compressed}, {"array": compressed, "order": "row"}):
+            self.assertTrue(sptcsim.crosscheck({"a": given, "b": b, "d": expected}).bit_exact)
+        with self.assertRaisesRegex(sptcsim.InputError, "a dense instruction takes no metadata"):
+            sptcsim.crosscheck({"a": compressed, "b": b, "d": expected, "sparse": False})
 
     def test_the_operand_that_is_wrong_is_named(self):
         a, b = operands(16, 32, 8)
@@ -347,10 +350,45 @@ class Crosscheck(unittest.TestCase):
             sptcsim.run(trace, fidelity="analytic", save_operands=operands)
             self.assertIn("Schlüssel.a", np.load(operands).files)
 
+    def test_arguments_stand_for_those_of_the_command_line(self):
+        a, b = operands(32, 128, 16)
+        d = sptcsim.matmul(a, b, split_k=2, arch="H100")
+        with tempfile.TemporaryDirectory() as directory:
+            for name, array in (("a", a), ("b", b), ("d", d)):
+                np.save(os.path.join(directory, name + ".npy"), array)
+            path = pathlib.Path(directory, "kernel.json")
+            path.write_text(json.dumps({"schema": "sptcsim-kernel/0.1", "types": {"a": "f16"},
+                                        **{name: {"file": name + ".npy"} for name in "abd"}}))
+            for kernel in (path, {"a": a, "b": b, "d": d}):
+                self.assertFalse(sptcsim.crosscheck(kernel).bit_exact)
+                right = sptcsim.crosscheck(kernel, arch="H100", k_order="split_k=2", instruction="m16n8k16.f32.f16.f16.f32")
+                self.assertEqual((right.bit_exact, right.arch), (True, "sm_90"))
+                near = sptcsim.crosscheck(kernel, arch=sptcsim.load("H100"), tolerance="rel:1e-3")
+                self.assertEqual((near.bit_exact, near.tolerance.is_right), (False, True))
+                for arguments, sentence in (({"tolerance": "4"}, "must be ulps:N or rel:X, not '4'"),
+                                            ({"tolerance": 4}, "tolerance must be a word, not int"),
+                                            ({"k_order": "split_k"}, "must be KEY=VALUE"),
+                                            ({"instruction": "m16n8k7"}, "instruction: "),
+                                            ({"arch": "A1000"}, "'A1000'")):
+                    with self.assertRaisesRegex(sptcsim.InputError, sentence):
+                        sptcsim.crosscheck(kernel, **arguments)
+
+    def test_tensors_of_files_are_named(self):
+        a, b = operands(32, 64, 16)
+        with tempfile.TemporaryDirectory() as directory:
+            weights, arrays = (os.path.join(directory, name) for name in ("x.safetensors", "x.npz"))
+            write_safetensors(weights, {"fc.weight": a, "other": b})
+            np.savez(arrays, b=b, other=a)
+            kernel = {"types": {"a": "f16"}, "a": {"file": weights, "tensor": "fc.weight"},
+                      "b": {"file": os.path.relpath(arrays), "tensor": "b"}, "d": sptcsim.matmul(a, b)}
+            self.assertTrue(sptcsim.crosscheck(kernel).bit_exact)
+            with self.assertRaisesRegex(sptcsim.InputError, "/a/tensor: unknown tensor 'fc'"):
+                sptcsim.crosscheck({**kernel, "a": {"file": weights, "tensor": "fc"}})
+
     def test_words_about_files_need_a_file(self):
-        with self.assertRaisesRegex(sptcsim.InputError, "launch= is of a kernel file"):
+        with self.assertRaisesRegex(sptcsim.InputError, "launch= needs a kernel file"):
             sptcsim.crosscheck({}, launch="gemm")
-        with self.assertRaisesRegex(sptcsim.InputError, "save-d is of a single simulation, not of a comparison"):
+        with self.assertRaisesRegex(sptcsim.InputError, "save-d saves a single simulation, not a comparison"):
             sptcsim.compare(TRACES / "bert_base.json", ["A100"], fidelity="analytic", save_d="d.npz")
 
 

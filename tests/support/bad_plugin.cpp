@@ -3,5 +3,4 @@
 // themselves.
 #include <sptcsim/plugin/memory.h>
 
-extern "C" const sptcsim::MemoryPlugin sptcsim_memory_plugin{SPTC_ABI, SPTC_SYSTEMC, nullptr,
-                                                             "bad",    nullptr,      nullptr};
+extern "C" const sptcsim::MemoryPlugin sptcsim_memory_plugin{SPTC_ABI, SPTC_SYSTEMC, nullptr, "bad", nullptr, nullptr};

@@ -25,8 +25,7 @@ struct BrowserOutcome {
 
 /// Opens `page` (with a fragment "#..", where one is wanted) in headless Chromium, whose profile
 /// and output go to `directory`.
-inline BrowserOutcome open_in_browser(const std::string& page,
-                                      const std::filesystem::path& directory) {
+inline BrowserOutcome open_in_browser(const std::string& page, const std::filesystem::path& directory) {
   const std::string profile = (directory / "profile").string();
   const std::string dom = (directory / "dom").string(), log = (directory / "log").string();
   const std::string command = std::string(SPTC_CHROMIUM) +

@@ -15,8 +15,7 @@ inline std::int64_t compulsory_bytes(const kernels::GemmKernel& kernel) {
   if (kernel.instruction.sparse) {
     of_a += bytes.row_bytes(isa::Operand::kMetadata, shape.k);
   }
-  return kernel.problem.batch *
-         (shape.m * of_a + shape.n * bytes.row_bytes(isa::Operand::kB, shape.k));
+  return kernel.problem.batch * (shape.m * of_a + shape.n * bytes.row_bytes(isa::Operand::kB, shape.k));
 }
 
 }  // namespace sptc::support

@@ -80,8 +80,7 @@ inline std::uint32_t encode(const Integer& scaled, const Format& format, bool ne
   if (magnitude == 0) {
     return 0;
   }
-  int exponent =
-      std::max(static_cast<int>(boost::multiprecision::msb(magnitude)) - kScale, format.lowest());
+  int exponent = std::max(static_cast<int>(boost::multiprecision::msb(magnitude)) - kScale, format.lowest());
   const Integer ulp = Integer(1) << (exponent - format.mantissa_bits + kScale);
   Integer quotient = magnitude / ulp;
   const Integer twice_rest = 2 * (magnitude % ulp);
@@ -113,8 +112,8 @@ inline std::size_t products_per_step(numerics::DataType type) {
   return type == numerics::DataType::kTf32 ? 4 : type == numerics::DataType::kS8 ? 16 : 8;
 }
 
-inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                          std::uint32_t c, const mma::MmaInstruction& instruction) {
+inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, std::uint32_t c,
+                          const mma::MmaInstruction& instruction) {
   const bool half_output = instruction.accumulator == numerics::DataType::kF16;
   const Format operand = format_of(instruction.a_type);
   const Format output = format_of(instruction.accumulator);
@@ -166,8 +165,8 @@ inline std::uint32_t step(std::span<const std::uint32_t> a, std::span<const std:
 }
 
 /// One element of D: steps over k, the last one full.
-inline std::uint32_t dot(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b,
-                         std::uint32_t c, const mma::MmaInstruction& instruction) {
+inline std::uint32_t dot(std::span<const std::uint32_t> a, std::span<const std::uint32_t> b, std::uint32_t c,
+                         const mma::MmaInstruction& instruction) {
   if (instruction.a_type == numerics::DataType::kS8) {
     Integer sum = static_cast<std::int32_t>(c);
     const auto value = [](std::uint32_t word) {
@@ -189,8 +188,7 @@ inline std::uint32_t dot(std::span<const std::uint32_t> a, std::span<const std::
 
 /// Logical k of compressed element `t` of a row, from the nibbles of its groups (PTX ISA, mma.sp:
 /// 2:4 with two 2-bit indices; tf32 1:2 with the codes 0100 and 1110).
-inline std::size_t logical_k(numerics::DataType type, std::span<const std::uint8_t> nibbles,
-                             std::size_t t) {
+inline std::size_t logical_k(numerics::DataType type, std::span<const std::uint8_t> nibbles, std::size_t t) {
   if (type == numerics::DataType::kTf32) {
     return 2 * t + (nibbles[t] == 0b1110 ? 1 : 0);
   }

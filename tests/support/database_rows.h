@@ -37,8 +37,7 @@ inline std::string database_cell(sqlite3_stmt* row, int column) {
 inline std::string database_rows(const std::filesystem::path& file) {
   sqlite3* database = nullptr;
   int code = sqlite3_open_v2(file.c_str(), &database, SQLITE_OPEN_READONLY, nullptr);
-  const auto for_each_row = [&](const std::string& sql,
-                                const std::function<void(sqlite3_stmt*)>& visit) {
+  const auto for_each_row = [&](const std::string& sql, const std::function<void(sqlite3_stmt*)>& visit) {
     sqlite3_stmt* statement = nullptr;
     if (code == SQLITE_OK) {
       code = sqlite3_prepare_v2(database, sql.c_str(), -1, &statement, nullptr);
@@ -50,10 +49,9 @@ inline std::string database_rows(const std::filesystem::path& file) {
     code = code == SQLITE_OK ? end : code;
   };
   std::vector<std::string> tables;
-  for_each_row("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name",
-               [&](sqlite3_stmt* row) {
-                 tables.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(row, 0)));
-               });
+  for_each_row("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name", [&](sqlite3_stmt* row) {
+    tables.emplace_back(reinterpret_cast<const char*>(sqlite3_column_text(row, 0)));
+  });
   std::string text;
   for (const std::string& table : tables) {
     text += table + "\n";

@@ -21,9 +21,7 @@ class Environment {
   Environment& operator=(const Environment&) = delete;
 
  private:
-  void set(const char* value) const {
-    value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1);
-  }
+  void set(const char* value) const { value == nullptr ? ::unsetenv(name_) : ::setenv(name_, value, 1); }
   const char* name_;
   std::optional<std::string> before_;
 };

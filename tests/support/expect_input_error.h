@@ -28,8 +28,7 @@ template <typename Action>
 void expect_input_error(Action action, std::initializer_list<std::string_view> parts) {
   const std::string message = input_error_of(action);
   for (const std::string_view part : parts) {
-    EXPECT_NE(message.find(part), std::string::npos)
-        << "the message '" << message << "' lacks '" << part << "'";
+    EXPECT_NE(message.find(part), std::string::npos) << "the message '" << message << "' lacks '" << part << "'";
   }
 }
 

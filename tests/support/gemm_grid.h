@@ -30,11 +30,10 @@ inline gpu::GpuSpec gpu_with_sms(const std::string& name, int sms) {
 /// A GEMM kernel and all that a launch of it without values points to.
 struct GemmGrid {
   /// `values`: it is one that values can travel through.
-  GemmGrid(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides,
-           const gpu::GpuSpec& spec, bool values)
+  GemmGrid(const kernels::GemmProblem& problem, const kernels::KernelOverrides& overrides, const gpu::GpuSpec& spec,
+           bool values)
       : kernel(kernels::choose_kernel(problem, overrides, spec.kernel_target(), values)),
-        context(
-            mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
+        context(mma::StepContext::timing_only(kernel.executed, spec.sm.tensor_core.dot_width_bytes)),
         program(kernels::gemm_warp_program(kernel, kernel.k_tiles())),
         traffic(kernel) {}
 

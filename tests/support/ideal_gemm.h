@@ -27,9 +27,7 @@ struct IdealGemm {
     return static_cast<double>(shape.macs()) / (rate * sms * utilization * mhz * 1e6);
   }
 
-  double tflops_at(double mhz) const {
-    return 2e-12 * static_cast<double>(shape.macs()) / seconds_at(mhz);
-  }
+  double tflops_at(double mhz) const { return 2e-12 * static_cast<double>(shape.macs()) / seconds_at(mhz); }
 
   energy::Work work() const {
     constexpr double kCta = 128, kWarp = 64;
@@ -64,8 +62,7 @@ struct IdealGemm {
     counts.add(Event::kInterconnect, from_l2, operands);
     counts.add(Event::kHbmAccess, from_hbm, operands);
     counts.add(Event::kInstructionIssue, 1.2 * (instructions + fragments / 512));
-    return {counts, [gemm = *this](double mhz) { return gemm.seconds_at(mhz); },
-            static_cast<double>(sms), utilization};
+    return {counts, [gemm = *this](double mhz) { return gemm.seconds_at(mhz); }, static_cast<double>(sms), utilization};
   }
 };
 

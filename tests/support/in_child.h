@@ -34,8 +34,7 @@ std::vector<T> in_child(std::size_t count, const Compute& compute) {
       }
     }();
     const auto bytes = static_cast<ssize_t>(values.size() * sizeof(T));
-    const bool sent =
-        values.size() == count && write(ends[1], values.data(), values.size() * sizeof(T)) == bytes;
+    const bool sent = values.size() == count && write(ends[1], values.data(), values.size() * sizeof(T)) == bytes;
     std::fflush(stdout);  // with the message of an expectation, which _exit() would lose
     _exit(sent && !testing::Test::HasFailure() ? 0 : 1);
   }

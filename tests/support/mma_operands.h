@@ -26,8 +26,7 @@ inline std::vector<MmaInstruction> ampere_instructions() {
   std::vector<MmaInstruction> all;
   for (const bool sparse : {false, true}) {
     for (const int share : {2, 1}) {
-      for (const DataType type :
-           {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
+      for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kS8}) {
         all.push_back(gemm_instruction(type, sparse));
         all.back().shape.k /= share;
       }
@@ -51,8 +50,7 @@ struct MmaOperands {
         c(kRows, kCols) {
     if (instruction.sparse) {
       const auto group = sparsity::hardware_pattern(instruction.a_type).group;
-      nibbles =
-          base::Matrix<std::uint8_t>(kRows, b.rows() / static_cast<std::size_t>(group), 0b0100);
+      nibbles = base::Matrix<std::uint8_t>(kRows, b.rows() / static_cast<std::size_t>(group), 0b0100);
     }
   }
 
@@ -92,8 +90,7 @@ inline OperandWords operand_words(const MmaInstruction& instruction, const MmaOp
 }
 
 /// D through the stages of the data path.
-inline base::Matrix<numerics::Word> run_stages(const StepContext& context,
-                                               const OperandWords& words) {
+inline base::Matrix<numerics::Word> run_stages(const StepContext& context, const OperandWords& words) {
   FetchedOperands fetched;
   SelectedOperands selected;
   Products products;
@@ -120,17 +117,15 @@ inline base::Matrix<numerics::Word> run_stages(const StepContext& context,
 }
 
 /// D by the plain arithmetic, one element after the other.
-inline base::Matrix<numerics::Word> run_plain(const StepContext& context,
-                                              const MmaOperands& operands) {
+inline base::Matrix<numerics::Word> run_plain(const StepContext& context, const MmaOperands& operands) {
   base::Matrix<numerics::Word> d(kRows, kCols);
   for (std::size_t j = 0; j < kCols; ++j) {
     const std::vector<numerics::Word> column = operands.b_column(j);
     for (std::size_t i = 0; i < kRows; ++i) {
       d(i, j) = context.instruction.sparse
-                    ? sparse_dot(operands.a.row(i), operands.nibbles.row(i), column,
-                                 operands.c(i, j), context.instruction, context.rules)
-                    : dense_dot(operands.a.row(i), column, operands.c(i, j), context.instruction,
-                                context.rules);
+                    ? sparse_dot(operands.a.row(i), operands.nibbles.row(i), column, operands.c(i, j),
+                                 context.instruction, context.rules)
+                    : dense_dot(operands.a.row(i), column, operands.c(i, j), context.instruction, context.rules);
     }
   }
   return d;
@@ -144,8 +139,8 @@ enum class WordKind {
   kHuge,         ///< the two topmost finite exponents
   kSprinkled,    ///< narrow, with one zero, NaN, infinity or subnormal in eight
 };
-inline constexpr std::array kWordKinds{WordKind::kUniformBits, WordKind::kNarrow, WordKind::kTiny,
-                                       WordKind::kHuge, WordKind::kSprinkled};
+inline constexpr std::array kWordKinds{WordKind::kUniformBits, WordKind::kNarrow, WordKind::kTiny, WordKind::kHuge,
+                                       WordKind::kSprinkled};
 
 inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::uint64_t bits) {
   const auto& info = numerics::info(type);
@@ -159,9 +154,7 @@ inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::u
   const numerics::FloatFormat& format = *info.format;
   const int shift = format.mantissa_bits + format.discarded_low_bits;
   const numerics::Word field_mask = ((1U << format.exponent_bits) - 1) << shift;
-  const auto with_field = [&](int field) {
-    return (raw & ~field_mask) | static_cast<numerics::Word>(field) << shift;
-  };
+  const auto with_field = [&](int field) { return (raw & ~field_mask) | static_cast<numerics::Word>(field) << shift; };
   const int choice = static_cast<int>((bits >> 40) & 0xF);
   switch (kind) {
     case WordKind::kTiny:
@@ -184,12 +177,11 @@ inline numerics::Word random_word(numerics::DataType type, WordKind kind, std::u
 
 /// Random operands; of each multiplication, A and B are of kind `kind`, C of `c_kind`. Metadata is
 /// any of the legal nibbles.
-inline MmaOperands random_operands(const MmaInstruction& instruction, WordKind kind,
-                                   WordKind c_kind, const base::RandomStream& random) {
+inline MmaOperands random_operands(const MmaInstruction& instruction, WordKind kind, WordKind c_kind,
+                                   const base::RandomStream& random) {
   MmaOperands operands(instruction);
   std::uint64_t index = 0;
-  const auto fill = [&](base::Matrix<numerics::Word>& matrix, numerics::DataType type,
-                        WordKind of) {
+  const auto fill = [&](base::Matrix<numerics::Word>& matrix, numerics::DataType type, WordKind of) {
     for (std::size_t i = 0; i < matrix.size(); ++i) {
       matrix.data()[i] = random_word(type, of, random.bits(index++));
     }
@@ -201,8 +193,8 @@ inline MmaOperands random_operands(const MmaInstruction& instruction, WordKind k
   constexpr std::array<std::uint8_t, 2> kHalves{0b0100, 0b1110};
   const bool halves = instruction.a_type == numerics::DataType::kTf32;
   for (std::size_t i = 0; i < operands.nibbles.size(); ++i) {
-    operands.nibbles.data()[i] = halves ? kHalves[random.below(index++, kHalves.size())]
-                                        : kPairs[random.below(index++, kPairs.size())];
+    operands.nibbles.data()[i] =
+        halves ? kHalves[random.below(index++, kHalves.size())] : kPairs[random.below(index++, kPairs.size())];
   }
   return operands;
 }

@@ -39,8 +39,8 @@ inline std::string integer(const std::string& name, std::int64_t value) {
   return bytes(5, bytes(1, name) + number(3, value));
 }
 
-inline std::string tensor(const std::string& name, std::int64_t type,
-                          std::initializer_list<std::int64_t> dims, const std::string& data = "") {
+inline std::string tensor(const std::string& name, std::int64_t type, std::initializer_list<std::int64_t> dims,
+                          const std::string& data = "") {
   std::string result;
   for (const std::int64_t extent : dims) {
     result += number(1, extent);
@@ -49,8 +49,7 @@ inline std::string tensor(const std::string& name, std::int64_t type,
 }
 
 /// An initializer of a graph: a weight without data.
-inline std::string weight(const std::string& name, std::int64_t type,
-                          std::initializer_list<std::int64_t> dims) {
+inline std::string weight(const std::string& name, std::int64_t type, std::initializer_list<std::int64_t> dims) {
   return bytes(5, tensor(name, type, dims));
 }
 
@@ -64,8 +63,8 @@ inline std::string shape(const std::string& name, std::initializer_list<std::int
 }
 
 /// An input of a graph; an extent of 0 is open, and `open` its name.
-inline std::string input(const std::string& name, std::int64_t type,
-                         std::initializer_list<std::int64_t> dims, const std::string& open = "") {
+inline std::string input(const std::string& name, std::int64_t type, std::initializer_list<std::int64_t> dims,
+                         const std::string& open = "") {
   std::string extents;
   for (const std::int64_t extent : dims) {
     extents += bytes(1, extent > 0 ? number(1, extent) : open.empty() ? "" : bytes(2, open));
@@ -73,8 +72,8 @@ inline std::string input(const std::string& name, std::int64_t type,
   return bytes(11, bytes(1, name) + bytes(2, bytes(1, number(1, type) + bytes(2, extents))));
 }
 
-inline std::string node(const std::string& op, std::initializer_list<std::string> inputs,
-                        const std::string& output, const std::string& attributes = "") {
+inline std::string node(const std::string& op, std::initializer_list<std::string> inputs, const std::string& output,
+                        const std::string& attributes = "") {
   std::string result;
   for (const std::string& name : inputs) {
     result += bytes(1, name);
@@ -84,8 +83,8 @@ inline std::string node(const std::string& op, std::initializer_list<std::string
 
 /// A node of several outputs.
 inline std::string node_of(const std::string& op, std::initializer_list<std::string> inputs,
-                           std::initializer_list<std::string> outputs,
-                           const std::string& attributes = "", const std::string& domain = "") {
+                           std::initializer_list<std::string> outputs, const std::string& attributes = "",
+                           const std::string& domain = "") {
   std::string result;
   for (const std::string& name : inputs) {
     result += bytes(1, name);
@@ -117,8 +116,7 @@ inline std::string weighted_product(const std::string& name, std::int64_t k, std
     const auto value = static_cast<float>(1 + (i * 2654435761U >> 7) % 97);
     std::memcpy(values.data() + 4 * i, &value, 4);
   }
-  return bytes(5, tensor(name, kFloat, {k, rows}, bytes(9, values))) +
-         node("MatMul", {input, name}, output);
+  return bytes(5, tensor(name, kFloat, {k, rows}, bytes(9, values))) + node("MatMul", {input, name}, output);
 }
 
 }  // namespace sptc::onnx

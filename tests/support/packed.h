@@ -16,8 +16,7 @@ using NamedBytes = std::pair<std::string, std::string>;
 using Setting = int (*)(archive*);
 
 /// An archive of `members` as libarchive writes it.
-inline std::string archived(const std::vector<NamedBytes>& members, Setting format,
-                            Setting filter) {
+inline std::string archived(const std::vector<NamedBytes>& members, Setting format, Setting filter) {
   std::string bytes;
   const auto append = [](archive*, void* to, const void* from, std::size_t size) {
     static_cast<std::string*>(to)->append(static_cast<const char*>(from), size);
@@ -33,14 +32,12 @@ inline std::string archived(const std::vector<NamedBytes>& members, Setting form
           archive_write_set_bytes_in_last_block(to.get(), 1) == ARCHIVE_OK &&
           archive_write_open(to.get(), &bytes, nullptr, append, nullptr) == ARCHIVE_OK);
   for (const auto& [name, content] : members) {
-    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(),
-                                                                         archive_entry_free);
+    const std::unique_ptr<archive_entry, void (*)(archive_entry*)> entry(archive_entry_new(), archive_entry_free);
     archive_entry_set_pathname(entry.get(), name.c_str());
     archive_entry_set_size(entry.get(), static_cast<la_int64_t>(content.size()));
     archive_entry_set_filetype(entry.get(), AE_IFREG);
     require(archive_write_header(to.get(), entry.get()) == ARCHIVE_OK &&
-            archive_write_data(to.get(), content.data(), content.size()) ==
-                static_cast<la_ssize_t>(content.size()));
+            archive_write_data(to.get(), content.data(), content.size()) == static_cast<la_ssize_t>(content.size()));
   }
   require(archive_write_close(to.get()) == ARCHIVE_OK);
   return bytes;

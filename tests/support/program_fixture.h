@@ -43,8 +43,7 @@ class ProgramFixture : public testing::Test {
   }
 
   ProgramOutcome run(const std::string& arguments) const {
-    const std::string command =
-        std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
+    const std::string command = std::string(SPTC_PROGRAM) + " " + arguments + " >" + path("out") + " 2>" + path("err");
     const int status = std::system(command.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read(path("out")), read(path("err"))};
   }

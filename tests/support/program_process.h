@@ -10,8 +10,7 @@
 namespace sptc::support {
 
 /// Starts the program SPTC_PROGRAM without a shell, its output in the files `out` and `err`.
-inline pid_t start_program(const std::vector<std::string>& arguments, const std::string& out,
-                           const std::string& err) {
+inline pid_t start_program(const std::vector<std::string>& arguments, const std::string& out, const std::string& err) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), STDOUT_FILENO);

@@ -42,8 +42,7 @@ inline void expect_no_worse(const std::string& name, double error) {
   std::printf("%s: %.4g%s\n", name.c_str(), error,
               moved ? (", moved from " + std::to_string(recorded->second)).c_str() : "");
   EXPECT_LE(error, recorded->second + kPoints)
-      << name << ": was " << recorded->second
-      << " (scripts/update_errors.py --accept records it where that is meant)";
+      << name << ": was " << recorded->second << " (scripts/update_errors.py --accept records it where that is meant)";
 }
 
 }  // namespace sptc::support

@@ -14,8 +14,7 @@ namespace sptc::support {
 template <typename Number>
 void scale(Number& number, double factor) {
   const double scaled = static_cast<double>(number) * factor;
-  number =
-      static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
+  number = static_cast<Number>(std::is_integral_v<Number> ? std::max(1.0, std::round(scaled)) : scaled);
 }
 
 inline void scale(base::Bytes& bytes, double factor) {

@@ -165,8 +165,7 @@ inline std::uint32_t sf_tensor(const ScaledCase& one, const mma::BlockScales& sc
 
 /// MMA-Sim: nv_fused_dot_add_with_block_scale(). Where `all_take_part` is false, groups whose
 /// products are all zero, and a C of zero, do not count for the largest exponent.
-inline std::uint32_t mma_sim(const ScaledCase& one, const mma::BlockScales& scales,
-                             bool all_take_part) {
+inline std::uint32_t mma_sim(const ScaledCase& one, const mma::BlockScales& scales, bool all_take_part) {
   constexpr int kZeroExponent = -126;
   const ScaledProducts products = products_of(one, scales);
   if (const auto word = special(products, one.c)) {
@@ -179,8 +178,7 @@ inline std::uint32_t mma_sim(const ScaledCase& one, const mma::BlockScales& scal
     const ScaledNumber x = scale(one.a_scales[block], scales.type);
     const ScaledNumber y = scale(one.b_scales[block], scales.type);
     if (all_take_part) {
-      exponents.push_back((x.scaled == 0 ? kZeroExponent : x.exponent) +
-                          (y.scaled == 0 ? kZeroExponent : y.exponent));
+      exponents.push_back((x.scaled == 0 ? kZeroExponent : x.exponent) + (y.scaled == 0 ? kZeroExponent : y.exponent));
     } else if (groups[g].scale) {
       exponents.push_back(*groups[g].scale);
     }

@@ -16,9 +16,8 @@ const int kNoBanner = setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
 class OneElaborationPerProcess : public testing::EmptyTestEventListener {
   void OnTestStart(const testing::TestInfo& test) override {
     if (sc_core::sc_get_status() != sc_core::SC_ELABORATION) {
-      std::cerr << "SystemC was elaborated by an earlier test of this process; run "
-                << test.test_suite_name() << "." << test.name()
-                << " alone (ctest does, or --gtest_filter).\n";
+      std::cerr << "SystemC was elaborated by an earlier test of this process; run " << test.test_suite_name() << "."
+                << test.name() << " alone (ctest does, or --gtest_filter).\n";
       std::_Exit(EXIT_FAILURE);
     }
   }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stage of one's own between two wires of a tensor core: the example of
-// sim/hardware/tensor_core/ADD_A_STAGE.md.
+// A stage of one's own between two wires of a tensor core: the example of sim/EXTENDING.md.
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
 #include "sim/hardware/tensor_core/tokens.h"

@@ -98,8 +98,7 @@ class Writer : public base::Module {
   void on_event() override {
     while (next_ < plan_.size() && plan_[next_].cycle <= now()) {
       const Planned& planned = plan_[next_++];
-      planned.latency > 0 ? out->write_after(planned.value, planned.latency)
-                          : out->write(planned.value);
+      planned.latency > 0 ? out->write_after(planned.value, planned.latency) : out->write(planned.value);
     }
     if (next_ < plan_.size()) {
       wake_at(plan_[next_].cycle);
@@ -114,10 +113,7 @@ class Writer : public base::Module {
 class Reader : public base::Module {
  public:
   sc_core::sc_port<base::WireIn<int>> in{"in"};
-  Reader(const sc_core::sc_module_name& name, const base::Clock& clock)
-      : base::Module(name, clock) {
-    run_on(in);
-  }
+  Reader(const sc_core::sc_module_name& name, const base::Clock& clock) : base::Module(name, clock) { run_on(in); }
   std::vector<std::pair<std::int64_t, int>> read;
 
  protected:
@@ -130,8 +126,7 @@ class Reader : public base::Module {
 
 using Reads = std::vector<std::pair<std::int64_t, int>>;
 
-Reads reads_of(int latency, std::vector<Planned> plan,
-               const std::function<void(base::Wire<int>&)>& tap = {}) {
+Reads reads_of(int latency, std::vector<Planned> plan, const std::function<void(base::Wire<int>&)>& tap = {}) {
   const base::Clock clock(1000);
   base::Wire<int> wire("wire", clock, latency);
   Writer writer("writer", clock, std::move(plan));
@@ -146,8 +141,7 @@ Reads reads_of(int latency, std::vector<Planned> plan,
 }
 
 TEST(Wire, DeliversAfterItsLatencyInOrder) {
-  EXPECT_EQ(reads_of(3, {{0, 0, 1}, {1, 0, 2}, {1, 0, 3}, {9, 0, 4}}),
-            (Reads{{3, 1}, {4, 2}, {4, 3}, {12, 4}}));
+  EXPECT_EQ(reads_of(3, {{0, 0, 1}, {1, 0, 2}, {1, 0, 3}, {9, 0, 4}}), (Reads{{3, 1}, {4, 2}, {4, 3}, {12, 4}}));
 }
 
 TEST(Wire, AValueNeverOvertakesTheOneBefore) {

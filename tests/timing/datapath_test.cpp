@@ -41,15 +41,13 @@ RandomGemm random_gemm(std::uint64_t number) {
   if (random.below(6, 3) == 0) {
     const mma::MmaInstruction mma = mma::gemm_instruction(gemm.problem.dtype, gemm.problem.sparse);
     constexpr std::array kExtents{16, 32, 64, 96};
-    gemm.overrides.cta_tile =
-        base::GemmShape{kExtents[random.below(7, 4)], kExtents[random.below(8, 4)],
-                        2 * mma.shape.k * (1 + static_cast<int>(random.below(9, 2)))};
+    gemm.overrides.cta_tile = base::GemmShape{kExtents[random.below(7, 4)], kExtents[random.below(8, 4)],
+                                              2 * mma.shape.k * (1 + static_cast<int>(random.below(9, 2)))};
   }
   return gemm;
 }
 
-void expect_same_cycles_and_words(gpu::GemmSimulator& simulator, const RandomGemm& gemm,
-                                  std::uint64_t number) {
+void expect_same_cycles_and_words(gpu::GemmSimulator& simulator, const RandomGemm& gemm, std::uint64_t number) {
   const std::vector<kernels::GemmOperands> operands = random_gemm_operands(gemm.problem, number);
   const gpu::GemmRun with_values = simulator.run(gemm.problem, gemm.overrides, &operands);
   const gpu::GemmRun without = simulator.run(gemm.problem, gemm.overrides, nullptr);
@@ -70,8 +68,7 @@ void expect_same_cycles_and_words(gpu::GemmSimulator& simulator, const RandomGem
   }
 }
 
-TEST(GemmDatapath,
-     SixtyRandomGemmsTakeTheSameCyclesWithAndWithoutValuesAndMatchThePlainArithmetic) {
+TEST(GemmDatapath, SixtyRandomGemmsTakeTheSameCyclesWithAndWithoutValuesAndMatchThePlainArithmetic) {
   gpu::GemmSimulator simulator(support::gpu_with_sms(kA100, 3), {false});
   for (std::uint64_t number = 0; number < 60; ++number) {
     expect_same_cycles_and_words(simulator, random_gemm(number), number);
@@ -100,17 +97,14 @@ struct StreamBuilder {
   base::RandomStream random;
   std::uint64_t index = 0;
 
-  int pick(int bound) {
-    return static_cast<int>(random.below(index++, static_cast<std::uint64_t>(bound)));
-  }
+  int pick(int bound) { return static_cast<int>(random.below(index++, static_cast<std::uint64_t>(bound))); }
 
   isa::WarpInstruction next(int number) {
     const int kind = pick(20);
     if (kind < 7) {
       const bool metadata = parts.context.instruction.sparse && pick(4) == 0;
       const int slot = metadata ? 10 + pick(2) : pick(10);
-      isa::WarpInstruction load =
-          load_into({8 * slot + (metadata ? 0 : 4 * pick(2)), metadata ? 1 : 4});
+      isa::WarpInstruction load = load_into({8 * slot + (metadata ? 0 : 4 * pick(2)), metadata ? 1 : 4});
       load.where.row = number;  // seeds the bits
       return load;
     }
@@ -146,13 +140,10 @@ struct StreamBuilder {
 
 /// What the stores of one warp must see: every instruction done before the next begins.
 std::vector<std::vector<mma::LaneRegister>> stores_in_program_order(const KernelParts& parts,
-                                                                    const isa::WarpProgram& program,
-                                                                    int warp) {
+                                                                    const isa::WarpProgram& program, int warp) {
   std::vector<mma::LaneRegister> file(kHarnessRegisters, mma::LaneRegister{});
   std::vector<std::vector<mma::LaneRegister>> stores;
-  const auto at = [&](const isa::RegisterRange& range) {
-    return &file[static_cast<std::size_t>(range.base)];
-  };
+  const auto at = [&](const isa::RegisterRange& range) { return &file[static_cast<std::size_t>(range.base)]; };
   for (isa::WarpCursor cursor(program); !cursor.done(); cursor.advance()) {
     const isa::WarpInstruction& instruction = cursor.instruction();
     if (instruction.opcode == isa::Opcode::kLoadMatrix) {
@@ -166,8 +157,7 @@ std::vector<std::vector<mma::LaneRegister>> stores_in_program_order(const Kernel
       mma::OperandWords words;
       std::memset(&words, 0, sizeof(words));
       parts.map.gather({at(instruction.a), at(instruction.b), at(instruction.c),
-                        instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr,
-                        instruction.selector},
+                        instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr, instruction.selector},
                        words);
       const base::Matrix<numerics::Word> d = mma::run_stages(parts.context, words);
       mma::RoundedResults results;
@@ -187,8 +177,7 @@ std::vector<std::vector<mma::LaneRegister>> stores_in_program_order(const Kernel
 void expect_stream_keeps_program_order(SmHarness& harness, const mma::MmaInstruction& instruction,
                                        std::uint64_t number) {
   const KernelParts parts(instruction);
-  const isa::WarpProgram program =
-      StreamBuilder{parts, base::RandomStream(17).fork(std::to_string(number))}.build(40);
+  const isa::WarpProgram program = StreamBuilder{parts, base::RandomStream(17).fork(std::to_string(number))}.build(40);
   const int warps = 1 + static_cast<int>(number % 4);
   RecordingMemory memory(harness);
   const gpu::GridRun with_values = harness.run(parts.launch(program, &memory, warps));
@@ -214,8 +203,8 @@ void expect_stream_keeps_program_order(SmHarness& harness, const mma::MmaInstruc
 TEST(RandomStreams, TakeTheSameCyclesWithValuesAndEndAsIfInstructionsRanOneByOne) {
   SmHarness harness("gpu", one_sub_partition());
   for (std::uint64_t number = 0; number < 60; ++number) {
-    expect_stream_keeps_program_order(
-        harness, instruction(DataType::kF16, number % 2 == 0 ? 16 : 32, number % 2 == 1), number);
+    expect_stream_keeps_program_order(harness, instruction(DataType::kF16, number % 2 == 0 ? 16 : 32, number % 2 == 1),
+                                      number);
   }
 }
 
@@ -227,8 +216,8 @@ TEST(RandomStreams, EndAsIfInstructionsRanOneByOneWhereLoadsAreFastAndPortsSlow)
   spec.sm.tensor_core.operand_a_port_bytes_per_cycle = 20;
   SmHarness harness("gpu", spec);
   for (std::uint64_t number = 100; number < 160; ++number) {
-    expect_stream_keeps_program_order(
-        harness, instruction(DataType::kF16, number % 2 == 0 ? 16 : 32, number % 2 == 1), number);
+    expect_stream_keeps_program_order(harness, instruction(DataType::kF16, number % 2 == 0 ? 16 : 32, number % 2 == 1),
+                                      number);
   }
 }
 

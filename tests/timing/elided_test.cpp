@@ -24,10 +24,8 @@ std::vector<std::pair<std::string, gpu::GpuSpec>> designs() {
     all.emplace_back(name, spec);
   };
   with("a100", [](sm::SmSpec&) {});
-  with("narrow B port",
-       [](sm::SmSpec& sm) { sm.tensor_core.operand_b_port_bytes_per_cycle = 20.6; });
-  with("narrow metadata port",
-       [](sm::SmSpec& sm) { sm.tensor_core.metadata_port_bytes_per_cycle = 5.3; });
+  with("narrow B port", [](sm::SmSpec& sm) { sm.tensor_core.operand_b_port_bytes_per_cycle = 20.6; });
+  with("narrow metadata port", [](sm::SmSpec& sm) { sm.tensor_core.metadata_port_bytes_per_cycle = 5.3; });
   with("window of one", [](sm::SmSpec& sm) { sm.tensor_core.instruction_window = 1; });
   with("narrow selector", [](sm::SmSpec& sm) { sm.tensor_core.selector_bytes_per_cycle /= 3; });
   with("slow rounding", [](sm::SmSpec& sm) { sm.tensor_core.round_latency_cycles += 9; });
@@ -36,8 +34,7 @@ std::vector<std::pair<std::string, gpu::GpuSpec>> designs() {
     sm.shared_memory_wavefront_cycles = 7;
   });
   with("two issues per cycle", [](sm::SmSpec& sm) { sm.issue_per_cycle = 2; });
-  with("slow change of selectors",
-       [](sm::SmSpec& sm) { sm.tensor_core.selector_change_cycles = 11; });
+  with("slow change of selectors", [](sm::SmSpec& sm) { sm.tensor_core.selector_change_cycles = 11; });
   with("no gap", [](sm::SmSpec& sm) { sm.tensor_core.same_warp_gap_cycles = 0; });
   return all;
 }
@@ -47,9 +44,7 @@ std::vector<std::pair<std::string, gpu::GpuSpec>> designs() {
 isa::WarpProgram random_program(const KernelParts& parts, std::uint64_t seed) {
   const base::RandomStream random(seed);
   std::uint64_t index = 0;
-  const auto below = [&](std::uint64_t bound) {
-    return static_cast<int>(random.bits(index++) % bound);
-  };
+  const auto below = [&](std::uint64_t bound) { return static_cast<int>(random.bits(index++) % bound); };
   const Registers registers(parts.map);
   isa::WarpProgram program;
   program.registers_per_thread = kHarnessRegisters;
@@ -130,16 +125,14 @@ TEST(Elided, RandomProgramsTakeTheSameCyclesAsWithAllTokens) {
   }
   sc_core::sc_start(sc_core::SC_ZERO_TIME);
   std::uint64_t seed = 0;
-  for (const mma::MmaInstruction& which :
-       {instruction(DataType::kF16, 16), instruction(DataType::kF16, 32, true),
-        instruction(DataType::kTf32, 8), instruction(DataType::kS8, 32)}) {
+  for (const mma::MmaInstruction& which : {instruction(DataType::kF16, 16), instruction(DataType::kF16, 32, true),
+                                           instruction(DataType::kTf32, 8), instruction(DataType::kS8, 32)}) {
     const KernelParts parts(which);
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       for (const int warps : {1, 4, 9}) {
         const isa::WarpProgram program = random_program(parts, ++seed);
-        pairs[i]->expect_equal(
-            parts.launch(program, nullptr, warps, 5, 2),
-            all[i].first + ", " + which.ptx_name() + ", seed " + std::to_string(seed));
+        pairs[i]->expect_equal(parts.launch(program, nullptr, warps, 5, 2),
+                               all[i].first + ", " + which.ptx_name() + ", seed " + std::to_string(seed));
       }
     }
   }

@@ -32,8 +32,7 @@ void expect_equal_counters(bool sparse) {
   const auto macs = static_cast<double>(seen.executed_macs);
   EXPECT_NEAR(counts.count(Event::kMultiply), macs, near(macs));
   const double outputs = 4.0 * 200 * 136;
-  const auto read =
-      static_cast<double>(seen.operand_a_bytes + seen.operand_b_bytes + seen.accumulator_bytes);
+  const auto read = static_cast<double>(seen.operand_a_bytes + seen.operand_b_bytes + seen.accumulator_bytes);
   EXPECT_NEAR(counts.count(Event::kRegisterRead), read + outputs, near(read));
   const auto metadata = static_cast<double>(seen.metadata_bytes);
   EXPECT_NEAR(counts.count(Event::kMetadataRead), metadata, near(metadata));

@@ -43,8 +43,7 @@ inline std::vector<kernels::GemmOperands> random_gemm_operands(const kernels::Ge
   const auto k = static_cast<std::size_t>(problem.shape.k);
   std::vector<kernels::GemmOperands> all;
   for (std::int64_t batch = 0; batch < problem.batch; ++batch) {
-    const base::RandomStream random =
-        base::RandomStream(seed).fork("batch " + std::to_string(batch));
+    const base::RandomStream random = base::RandomStream(seed).fork("batch " + std::to_string(batch));
     kernels::GemmOperands operands;
     operands.b_columns = fill(n, k, random.fork("b"));
     if (!problem.sparse) {
@@ -61,9 +60,8 @@ inline std::vector<kernels::GemmOperands> random_gemm_operands(const kernels::Ge
       constexpr std::array<std::uint8_t, 6> kPairs{0b0100, 0b1000, 0b1100, 0b1001, 0b1101, 0b1110};
       const base::RandomStream metadata = random.fork("metadata");
       for (std::size_t i = 0; i < a.nibbles.size(); ++i) {
-        a.nibbles.data()[i] = pattern.candidates() == 2
-                                  ? (metadata.below(i, 2) == 0 ? 0b0100 : 0b1110)
-                                  : kPairs[metadata.below(i, 6)];
+        a.nibbles.data()[i] =
+            pattern.candidates() == 2 ? (metadata.below(i, 2) == 0 ? 0b0100 : 0b1110) : kPairs[metadata.below(i, 6)];
       }
     }
     all.push_back(std::move(operands));
@@ -72,16 +70,13 @@ inline std::vector<kernels::GemmOperands> random_gemm_operands(const kernels::Ge
 }
 
 /// Element (row, col) of D by the plain arithmetic.
-inline numerics::Word plain_element(const kernels::GemmProblem& problem,
-                                    const kernels::GemmOperands& operands, std::size_t row,
-                                    std::size_t col) {
+inline numerics::Word plain_element(const kernels::GemmProblem& problem, const kernels::GemmOperands& operands,
+                                    std::size_t row, std::size_t col) {
   const mma::MmaInstruction instruction = mma::gemm_instruction(problem.dtype, problem.sparse);
   const mma::StepRules rules = mma::step_rules("ampere", instruction);
-  return problem.sparse ? mma::sparse_dot(operands.compressed_a.values.row(row),
-                                          operands.compressed_a.nibbles.row(row),
+  return problem.sparse ? mma::sparse_dot(operands.compressed_a.values.row(row), operands.compressed_a.nibbles.row(row),
                                           operands.b_columns.row(col), 0, instruction, rules)
-                        : mma::dense_dot(operands.a.row(row), operands.b_columns.row(col), 0,
-                                         instruction, rules);
+                        : mma::dense_dot(operands.a.row(row), operands.b_columns.row(col), 0, instruction, rules);
 }
 
 }  // namespace sptc::timing

@@ -23,8 +23,7 @@ using numerics::DataType;
 /// 512 bytes for every load.
 class LineTraffic : public sm::CtaTraffic {
  public:
-  sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction&,
-                        std::int64_t) const override {
+  sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction&, std::int64_t) const override {
     return {0, 512};
   }
 };
@@ -33,8 +32,7 @@ class LineTraffic : public sm::CtaTraffic {
 /// behind a barrier.
 class StagedLoad {
  public:
-  explicit StagedLoad(int conflict_ways, bool stores = true)
-      : parts_(instruction(DataType::kF16, 16)) {
+  explicit StagedLoad(int conflict_ways, bool stores = true) : parts_(instruction(DataType::kF16, 16)) {
     const isa::RegisterRange staged{kHarnessRegisters - 4, 4};
     isa::WarpInstruction load;
     load.opcode = isa::Opcode::kLoadGlobal;
@@ -168,8 +166,7 @@ class LoadChain {
  private:
   class Lines : public sm::CtaTraffic {
    public:
-    sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction& load,
-                          std::int64_t) const override {
+    sm::MemoryRange range(std::int64_t, int, const isa::WarpInstruction& load, std::int64_t) const override {
       return {static_cast<std::uint64_t>(128 * load.where.row), 128};
     }
   };

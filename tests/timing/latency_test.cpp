@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Latencies and rates of the tensor core, the scheduler and the SM, to the cycle. The targets are
-// the A100 measurements of Sun et al., arXiv 2206.02874, that configs/CALIBRATION.md explains.
+// the A100 measurements of Sun et al., arXiv 2206.02874 (configs/README.md).
 #include "models/base/error.h"
 #include "tests/timing/sm_harness.h"
 
@@ -46,8 +46,7 @@ TEST(CompletionLatency, DIsNotWrittenACycleEarly) {
   const KernelParts parts(instruction(DataType::kF16, 8));
   RecordingMemory memory(harness);
   const Registers registers(parts.map);
-  const isa::WarpProgram program =
-      program_of({mma_into(parts, 0), store_of(registers.accumulator(0))});
+  const isa::WarpProgram program = program_of({mma_into(parts, 0), store_of(registers.accumulator(0))});
   harness.run(parts.launch(program, &memory));
   ASSERT_EQ(memory.stores().size(), 1U);
   EXPECT_EQ(memory.stores()[0].cycle - harness.issued()[0].cycle, 18);
@@ -93,14 +92,12 @@ TEST(IssueInterval, OfSparseWithSmallKIsBoundByTheMetadataPort) {
 isa::WarpProgram with_selectors(const KernelParts& parts, int selectors) {
   isa::WarpProgram program = independent_mmas(parts, 200);
   for (std::size_t i = 0; i < program.prologue.size(); ++i) {
-    program.prologue[i].selector =
-        static_cast<std::uint8_t>(i % static_cast<std::size_t>(selectors));
+    program.prologue[i].selector = static_cast<std::uint8_t>(i % static_cast<std::size_t>(selectors));
   }
   return program;
 }
 
-std::int64_t cycles_of_40(SmHarness& harness, const mma::MmaInstruction& which, int selectors,
-                          int warps) {
+std::int64_t cycles_of_40(SmHarness& harness, const mma::MmaInstruction& which, int selectors, int warps) {
   const KernelParts parts(which);
   const isa::WarpProgram program = with_selectors(parts, selectors);
   harness.run(parts.launch(program, nullptr, warps));
@@ -165,26 +162,24 @@ TEST(TensorCoreWidths, EachSlowsTheInstructionsThatItBoundsAndNoOthers) {
     core.f32_dot_units /= 2;  // some of those
   };
   const auto window_of_one = [](Core& core) { core.instruction_window = 1; };
-  const std::vector<Width> widths{
-      {"narrow B port", narrow_b, sparse, 10},  // 512 bytes of B at 51.2 per cycle
-      {"narrow B port", narrow_b, dense, 8},
-      {"narrow metadata port", narrow_metadata, sparse, 16},  // 128 bytes at 8 per cycle
-      {"narrow metadata port", narrow_metadata, dense, 8},
-      {"wide metadata port", wide_metadata, small, 4},
-      {"narrow accumulator port", narrow_c, shallow, 8},
-      {"narrow accumulator port", narrow_c, dense, 8},
-      {"half the selector", slow_selector, sparse, 16},
-      {"half the selector", slow_selector, dense, 16},
-      {"half the dot units", half_the_units, dense, 16},
-      // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to the
-      // second step, 1 back.
-      {"window of one", window_of_one, dense, 11}};
+  const std::vector<Width> widths{{"narrow B port", narrow_b, sparse, 10},  // 512 bytes of B at 51.2 per cycle
+                                  {"narrow B port", narrow_b, dense, 8},
+                                  {"narrow metadata port", narrow_metadata, sparse, 16},  // 128 bytes at 8 per cycle
+                                  {"narrow metadata port", narrow_metadata, dense, 8},
+                                  {"wide metadata port", wide_metadata, small, 4},
+                                  {"narrow accumulator port", narrow_c, shallow, 8},
+                                  {"narrow accumulator port", narrow_c, dense, 8},
+                                  {"half the selector", slow_selector, sparse, 16},
+                                  {"half the selector", slow_selector, dense, 16},
+                                  {"half the dot units", half_the_units, dense, 16},
+                                  // Fetch waits for the credit of the last step: 2 + 1 cycles to the multipliers, 7 to
+                                  // the second step, 1 back.
+                                  {"window of one", window_of_one, dense, 11}};
   std::vector<std::unique_ptr<SmHarness>> harnesses;
   for (const Width& width : widths) {
     gpu::GpuSpec spec = one_sub_partition_without_gap();
     width.change(spec.sm.tensor_core);
-    harnesses.push_back(
-        std::make_unique<SmHarness>(("gpu" + std::to_string(harnesses.size())).c_str(), spec));
+    harnesses.push_back(std::make_unique<SmHarness>(("gpu" + std::to_string(harnesses.size())).c_str(), spec));
   }
   for (std::size_t i = 0; i < widths.size(); ++i) {
     EXPECT_DOUBLE_EQ(issue_interval(*harnesses[i], widths[i].instruction), widths[i].interval)
@@ -294,8 +289,8 @@ TEST_F(ScoreboardTiming, WriteAfterWriteWaitsForTheFirstWrite) {
 }
 
 TEST_F(ScoreboardTiming, WriteAfterReadWaitsUntilTheOperandsAreRead) {
-  const isa::WarpProgram program = program_of(
-      {mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4}), load_into(registers.a())});
+  const isa::WarpProgram program =
+      program_of({mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4}), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
   const std::int64_t issue = harness.issued()[0].cycle;
   EXPECT_EQ(memory.loads()[0].cycle - 1 - issue, 1);  // the next cycle: independent
@@ -310,16 +305,14 @@ TEST(ScoreboardBehindABusyPort, WriteAfterReadWaitsLonger) {
   const KernelParts parts(instruction(DataType::kF16, 16));
   const Registers registers(parts.map);
   RecordingMemory memory(harness);
-  const isa::WarpProgram program =
-      program_of({mma_into(parts, 0), mma_into(parts, 1), load_into(registers.a())});
+  const isa::WarpProgram program = program_of({mma_into(parts, 0), mma_into(parts, 1), load_into(registers.a())});
   harness.run(parts.launch(program, &memory));
   EXPECT_EQ(memory.loads()[0].cycle - 1 - harness.issued()[0].cycle, 64 + 2);
 }
 
 TEST_F(WarpScheduler, StaysWithAWarpAndThenTakesTheOldest) {
-  const isa::WarpProgram program =
-      program_of({load_into(registers.a()), load_into(registers.b()), mma_into(parts, 0),
-                  load_into({kHarnessRegisters - 8, 4})});
+  const isa::WarpProgram program = program_of(
+      {load_into(registers.a()), load_into(registers.b()), mma_into(parts, 0), load_into({kHarnessRegisters - 8, 4})});
   harness.run(parts.launch(program, &memory, 3));
   // Greedy: both loads of a warp, then the next warp. Each issues its last load right behind its
   // mma.

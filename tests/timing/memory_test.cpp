@@ -69,10 +69,8 @@ TEST(AsyncCopy, KeepsTheBaseProtocolHoweverAMemoryAnswers) {
   const gpu::GpuSpec spec = support::gpu_with_sms(kA100, 2);
   using enum ProtocolMemory::Answer;
   std::vector<std::unique_ptr<SmsBeforeMemory>> all;
-  for (const auto answer :
-       {kEndOfRequestLater, kResponseLater, kEndOfRequest, kResponse, kCompleted}) {
-    all.push_back(
-        std::make_unique<SmsBeforeMemory>("way" + std::to_string(all.size()), spec, 40, answer));
+  for (const auto answer : {kEndOfRequestLater, kResponseLater, kEndOfRequest, kResponse, kCompleted}) {
+    all.push_back(std::make_unique<SmsBeforeMemory>("way" + std::to_string(all.size()), spec, 40, answer));
   }
   // Eight CTAs.
   const Grid grid({{128, 256, 256}, 1, DataType::kF16, false}, {64, 64, 32}, spec);
@@ -93,8 +91,8 @@ TEST(AsyncCopy, AMemoryMayRewriteTheAddress) {
   SmsBeforeMemory plain("plain", spec, 40);
   SmsBeforeMemory offset("offset", spec, 40);
   offset.memory.added_to_address = 1U << 30;
-  const support::GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false},
-                               {base::GemmShape{64, 64, 32}, 2, {}}, spec, false);
+  const support::GemmGrid grid({{64, 256, 256}, 1, DataType::kF16, false}, {base::GemmShape{64, 64, 32}, 2, {}}, spec,
+                               false);
   plain.run(grid.launch(grid.kernel.ctas()));
   offset.run(grid.launch(grid.kernel.ctas()));
   EXPECT_LT(plain.memory.read_bytes, 4 * (64 + 64) * 256 * 2);  // A comes from the L1, too
@@ -112,17 +110,14 @@ TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
   const auto bytes_of_a = [&](bool sparse) {
     const kernels::GemmProblem problem{shape, 1, DataType::kF16, sparse};
     const gpu::GemmRun run = simulator.run(problem, tile, nullptr);
-    const kernels::GemmKernel kernel =
-        kernels::choose_kernel(problem, tile, spec.kernel_target(), true);
+    const kernels::GemmKernel kernel = kernels::choose_kernel(problem, tile, spec.kernel_target(), true);
     // Dense B: every row of CTAs reads it from the L2, DRAM delivers it once.
     const std::int64_t b = shape.n * shape.k * 2;
     isa::WarpProgram program = kernels::gemm_warp_program(kernel, kernel.k_tiles());
     for (auto* code : {&program.prologue, &program.loop}) {
-      std::erase_if(*code,
-                    [](const isa::WarpInstruction& i) { return i.operand == isa::Operand::kB; });
+      std::erase_if(*code, [](const isa::WarpInstruction& i) { return i.operand == isa::Operand::kB; });
     }
-    return Bytes{kernels::fragment_bytes(kernel, program),
-                 run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
+    return Bytes{kernels::fragment_bytes(kernel, program), run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
                  run.traffic.l2_and_dram.dram_read - b};
   };
   const Bytes dense = bytes_of_a(false);
@@ -143,8 +138,7 @@ TEST(Memory, ASlowerL2SlowsAGemmThatItBoundsAndNotOneThatTheTensorCoresBound) {
       gpu::GemmSimulator simulator(gpu, {false});
       std::vector<double> result;
       for (const base::GemmShape& tile : {base::GemmShape{64, 64, 32}, {256, 128, 32}}) {
-        const kernels::GemmProblem problem{
-            {12 * tile.m, 9 * tile.n, 4096}, 1, DataType::kF16, false};
+        const kernels::GemmProblem problem{{12 * tile.m, 9 * tile.n, 4096}, 1, DataType::kF16, false};
         const gpu::GemmRun run = simulator.run(problem, {tile, {}, 1}, nullptr);
         result.push_back(static_cast<double>(run.cycles));
       }

@@ -42,8 +42,7 @@ const gpu::GpuSpec& a100() {
 }
 
 gpu::GemmRun run(gpu::GemmSimulator& simulator, bool sparse = false) {
-  return simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse}, {{}, {}, 1},
-                       nullptr);
+  return simulator.run({{640, 512, 1024}, 1, numerics::DataType::kF16, sparse}, {{}, {}, 1}, nullptr);
 }
 
 TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
@@ -55,12 +54,12 @@ TEST(OutsideMemory, RunsGemmsToTheirEndAlthoughItsRefreshHasNone) {
     EXPECT_EQ(memory.read_bytes, done.traffic.l2_and_dram.l2_read);
     EXPECT_EQ(memory.written_bytes, 640 * 512 * 2);
     // Its channel is the bound.
-    const double busy_ns = static_cast<double>(memory.read_bytes + memory.written_bytes) /
-                               RefreshingMemory::kBytesPerNs +
-                           static_cast<double>(memory.refreshes) * RefreshingMemory::kRefreshNs;
+    const double busy_ns =
+        static_cast<double>(memory.read_bytes + memory.written_bytes) / RefreshingMemory::kBytesPerNs +
+        static_cast<double>(memory.refreshes) * RefreshingMemory::kRefreshNs;
     const double ns = static_cast<double>(done.cycles) / a100().boost_clock_mhz * 1e3;
-    std::printf("%s: %.0f ns, of which the channel is busy %.0f, %d refreshes\n",
-                sparse ? "2:4" : "dense", ns, busy_ns, static_cast<int>(memory.refreshes));
+    std::printf("%s: %.0f ns, of which the channel is busy %.0f, %d refreshes\n", sparse ? "2:4" : "dense", ns, busy_ns,
+                static_cast<int>(memory.refreshes));
     EXPECT_GT(memory.refreshes, 1);
     EXPECT_GT(ns, 0.9 * busy_ns);
     EXPECT_LT(ns, 3 * busy_ns);
@@ -86,17 +85,14 @@ TEST_P(OutsideDram, GetsEachByteOnceByTheProtocol) {
 }
 
 std::string name_of(const testing::TestParamInfo<ProtocolMemory::Answer>& answer) {
-  constexpr std::array kNames{"EndOfRequestLater", "ResponseLater", "EndOfRequest", "Response",
-                              "Completed"};
+  constexpr std::array kNames{"EndOfRequestLater", "ResponseLater", "EndOfRequest", "Response", "Completed"};
   return kNames[static_cast<std::size_t>(answer.param)];
 }
 
 INSTANTIATE_TEST_SUITE_P(Answers, OutsideDram,
                          testing::Values(ProtocolMemory::Answer::kEndOfRequestLater,
-                                         ProtocolMemory::Answer::kResponseLater,
-                                         ProtocolMemory::Answer::kEndOfRequest,
-                                         ProtocolMemory::Answer::kResponse,
-                                         ProtocolMemory::Answer::kCompleted),
+                                         ProtocolMemory::Answer::kResponseLater, ProtocolMemory::Answer::kEndOfRequest,
+                                         ProtocolMemory::Answer::kResponse, ProtocolMemory::Answer::kCompleted),
                          name_of);
 
 // Its refresh never ends, and the simulation does.
@@ -114,8 +110,7 @@ void expect_loss_is_told(gpu::GemmSimulator& simulator, RefreshingMemory& memory
     run(simulator);
     FAIL() << "ended without an answer";
   } catch (const base::InternalError& error) {
-    EXPECT_NE(std::string(error.what()).find("without an answer: gpu.sm0.async_copy="),
-              std::string::npos)
+    EXPECT_NE(std::string(error.what()).find("without an answer: gpu.sm0.async_copy="), std::string::npos)
         << error.what();
   }
 }

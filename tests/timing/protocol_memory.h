@@ -36,8 +36,8 @@ class ProtocolMemory : public sc_core::sc_module {
   using Socket = tlm_utils::simple_target_socket_tagged<ProtocolMemory>;
 
   /// `latency`: cycles until the response to a request whose end is a call, or on the return path.
-  ProtocolMemory(const sc_core::sc_module_name& name, const base::Clock& clock, Answer answer,
-                 int sms, int latency = 40)
+  ProtocolMemory(const sc_core::sc_module_name& name, const base::Clock& clock, Answer answer, int sms,
+                 int latency = 40)
       : sc_core::sc_module(name),
         clock_(clock),
         answer_(answer),
@@ -82,14 +82,11 @@ class ProtocolMemory : public sc_core::sc_module {
   struct OfPort : public tlm::tlm_extension<OfPort> {
     explicit OfPort(Port& which) : port(&which) {}
     tlm::tlm_extension_base* clone() const override { return new OfPort(*port); }
-    void copy_from(const tlm::tlm_extension_base& other) override {
-      port = static_cast<const OfPort&>(other).port;
-    }
+    void copy_from(const tlm::tlm_extension_base& other) override { port = static_cast<const OfPort&>(other).port; }
     Port* port;
   };
 
-  tlm::tlm_sync_enum request(int index, Payload& payload, tlm::tlm_phase& phase,
-                             sc_core::sc_time& delay) {
+  tlm::tlm_sync_enum request(int index, Payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
     Port& port = *ports_[static_cast<std::size_t>(index)];
     if (phase == tlm::END_RESP) {
       end_response(port, payload, delay);

@@ -49,8 +49,7 @@ class RefreshingMemory : public sc_core::sc_module {
     if (answers) {
       payload.acquire();
       port_of_[&payload] = port;
-      responses_.notify(payload, tlm::BEGIN_RESP,
-                        free_at_ + ns(kLatencyNs) - sc_core::sc_time_stamp());
+      responses_.notify(payload, tlm::BEGIN_RESP, free_at_ + ns(kLatencyNs) - sc_core::sc_time_stamp());
     }
     phase = tlm::END_REQ;
     return tlm::TLM_UPDATED;

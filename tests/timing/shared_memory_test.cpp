@@ -113,8 +113,7 @@ isa::WarpInstruction wgmma_step(isa::Opcode opcode) {
 
 /// `count` wgmma and a wait for all of them.
 isa::WarpProgram wgmmas(int count) {
-  std::vector<isa::WarpInstruction> code(static_cast<std::size_t>(count),
-                                         wgmma_step(isa::Opcode::kWgmma));
+  std::vector<isa::WarpInstruction> code(static_cast<std::size_t>(count), wgmma_step(isa::Opcode::kWgmma));
   code.push_back(wgmma_step(isa::Opcode::kWgmmaCommit));
   code.push_back(wgmma_step(isa::Opcode::kWgmmaWait));
   return program_of(std::move(code));
@@ -186,9 +185,8 @@ TEST_F(WgmmaTiming, AWaitHoldsUntilTheGroupIsComplete) {
                   wgmma_step(isa::Opcode::kWgmmaWait), barrier(), wgmma_step(isa::Opcode::kWgmma)});
   isa::WarpInstruction one_pending = wgmma_step(isa::Opcode::kWgmmaWait);
   one_pending.pending_groups = 1;
-  const isa::WarpProgram goes_on =
-      program_of({wgmma_step(isa::Opcode::kWgmma), wgmma_step(isa::Opcode::kWgmmaCommit),
-                  one_pending, barrier(), wgmma_step(isa::Opcode::kWgmma)});
+  const isa::WarpProgram goes_on = program_of({wgmma_step(isa::Opcode::kWgmma), wgmma_step(isa::Opcode::kWgmmaCommit),
+                                               one_pending, barrier(), wgmma_step(isa::Opcode::kWgmma)});
   const std::int64_t held = harness.run({&waits, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   const std::int64_t free = harness.run({&goes_on, &context, nullptr, 4, 1, 1, nullptr}).cycles;
   // With a group pending the second one is issued while the first is multiplied.

@@ -33,8 +33,8 @@ struct KernelParts {
   explicit KernelParts(const mma::MmaInstruction& instruction)
       : context(instruction, mma::step_rules("ampere", instruction)), map(instruction) {}
 
-  sm::KernelLaunch launch(const isa::WarpProgram& program, sm::CtaMemory* memory = nullptr,
-                          int warps = 1, std::int64_t ctas = 1, int ctas_per_sm = 1) const {
+  sm::KernelLaunch launch(const isa::WarpProgram& program, sm::CtaMemory* memory = nullptr, int warps = 1,
+                          std::int64_t ctas = 1, int ctas_per_sm = 1) const {
     return {&program, &context, &map, warps, ctas_per_sm, ctas, memory};
   }
 
@@ -72,12 +72,8 @@ class SmHarness {
   /// Cycles since the start of the simulation.
   std::int64_t absolute_now() const { return clock_.now(); }
   sm::SharedMemory& shared_memory() { return gpu_.sms().front()->shared_memory; }
-  sm::SubPartition& partition(std::size_t index = 0) {
-    return *gpu_.sms().front()->sub_partitions[index];
-  }
-  std::int64_t partitions() const {
-    return static_cast<std::int64_t>(gpu_.sms().front()->sub_partitions.size());
-  }
+  sm::SubPartition& partition(std::size_t index = 0) { return *gpu_.sms().front()->sub_partitions[index]; }
+  std::int64_t partitions() const { return static_cast<std::int64_t>(gpu_.sms().front()->sub_partitions.size()); }
   tensor_core::TensorCore& core() { return partition().tensor_core; }
 
  private:
@@ -121,8 +117,7 @@ inline isa::WarpInstruction mma_into(const KernelParts& parts, int accumulator) 
   return mma;
 }
 
-inline isa::WarpInstruction load_into(isa::RegisterRange destination,
-                                      isa::Operand operand = isa::Operand::kA) {
+inline isa::WarpInstruction load_into(isa::RegisterRange destination, isa::Operand operand = isa::Operand::kA) {
   isa::WarpInstruction load;
   load.opcode = isa::Opcode::kLoadMatrix;
   load.operand = operand;
@@ -178,8 +173,7 @@ inline std::vector<isa::WarpInstruction> independent_loads(int count) {
 
 /// `count` matrix instructions, each on the result of the one before.
 inline isa::WarpProgram dependent_mmas(const KernelParts& parts, int count) {
-  return program_of(
-      std::vector<isa::WarpInstruction>(static_cast<std::size_t>(count), mma_into(parts, 0)));
+  return program_of(std::vector<isa::WarpInstruction>(static_cast<std::size_t>(count), mma_into(parts, 0)));
 }
 
 /// Cycles between issues of independent instructions in the steady state, over 100 of them.
@@ -209,8 +203,7 @@ class RecordingMemory : public sm::CtaMemory {
   /// What the load at register `base` of warp `warp` and CTA `cta` delivers in register `reg` of
   /// `lane`.
   static std::uint32_t word(std::int64_t cta, int warp, int base, int reg, int lane) {
-    const auto index =
-        static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
+    const auto index = static_cast<std::uint64_t>(((cta * 64 + warp) * 1024 + base) * 256 + reg * 32 + lane);
     const auto bits = static_cast<std::uint32_t>(base::RandomStream(5).bits(index));
     return (bits & 0x83FF83FFU) | 0x38003800U;  // two f16 in [0.5, 1) or their negatives
   }
@@ -220,8 +213,7 @@ class RecordingMemory : public sm::CtaMemory {
     loads_.push_back({harness_.now(), warp, {}});
     for (int reg = 0; reg < instruction.d.count; ++reg) {
       for (int lane = 0; lane < mma::kWarpLanes; ++lane) {
-        registers[reg][static_cast<std::size_t>(lane)] =
-            word(cta, warp, instruction.where.row, reg, lane);
+        registers[reg][static_cast<std::size_t>(lane)] = word(cta, warp, instruction.where.row, reg, lane);
       }
     }
   }

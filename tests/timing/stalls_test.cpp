@@ -48,15 +48,13 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
             (asynchronous && spec.sm.async_mma_interval_cycles() == 0)) {
           continue;
         }
-        const support::GemmGrid grid({{1000, 500, 1100}, 1, DataType::kF16, sparse}, {{}, {}, 1},
-                                     spec, !asynchronous);
+        const support::GemmGrid grid({{1000, 500, 1100}, 1, DataType::kF16, sparse}, {{}, {}, 1}, spec, !asynchronous);
         const gpu::GridRun run = gpu->run(grid.launch(grid.kernel.ctas(), 1));
-        const std::string what = spec.name + (sparse ? " sparse " : " dense ") +
-                                 std::string(mma::name(grid.kernel.executed.family));
+        const std::string what =
+            spec.name + (sparse ? " sparse " : " dense ") + std::string(mma::name(grid.kernel.executed.family));
         const std::int64_t cores = kSms * spec.sm.sub_partitions;
         EXPECT_EQ(run.stalls.total(), run.cycles * cores) << what;
-        const double macs_per_cycle =
-            spec.sm.macs_per_cycle(16, numerics::DataType::kF32) / spec.sm.sub_partitions;
+        const double macs_per_cycle = spec.sm.macs_per_cycle(16, numerics::DataType::kF32) / spec.sm.sub_partitions;
         EXPECT_EQ(static_cast<double>(run.stalls[sm::StallReason::kMma]),
                   static_cast<double>(grid.kernel.issued_macs()) / macs_per_cycle)
             << what;
@@ -68,8 +66,8 @@ TEST(Stalls, AccountForEveryCycleOfEveryTensorCore) {
 }
 
 /// `iterations` of `loop` on one warp of an A100, alone in its sub-partition.
-sm::StallCycles stalls_of(SmHarness& harness, const KernelParts& parts,
-                          const std::vector<isa::WarpInstruction>& loop, int iterations) {
+sm::StallCycles stalls_of(SmHarness& harness, const KernelParts& parts, const std::vector<isa::WarpInstruction>& loop,
+                          int iterations) {
   isa::WarpProgram program = program_of({});
   program.loop = loop;
   program.iterations = iterations;
@@ -101,17 +99,16 @@ TEST_F(StallsOfOneWarp, DependentInstructionsWaitForResultsOfTheirOwn) {
 }
 
 TEST_F(StallsOfOneWarp, ASelectorOfHalfTheRateLeavesTheMultipliersIdleForHalfOfTheTime) {
-  SmHarness harness("gpu", one_sub_partition_with([](gpu::GpuSpec& spec) {
-                      spec.sm.tensor_core.selector_bytes_per_cycle /= 2;
-                    }));
+  SmHarness harness(
+      "gpu", one_sub_partition_with([](gpu::GpuSpec& spec) { spec.sm.tensor_core.selector_bytes_per_cycle /= 2; }));
   std::vector<isa::WarpInstruction> loop;
   for (int i = 0; i < Registers::kAccumulators; ++i) {
     loop.push_back(mma_into(parts, i));
   }
   const sm::StallCycles stalls = stalls_of(harness, parts, loop, kMmas);
-  EXPECT_NEAR(static_cast<double>(stalls[sm::StallReason::kOperandFetch]) /
-                  static_cast<double>(stalls[sm::StallReason::kMma]),
-              1, 0.01);
+  EXPECT_NEAR(
+      static_cast<double>(stalls[sm::StallReason::kOperandFetch]) / static_cast<double>(stalls[sm::StallReason::kMma]),
+      1, 0.01);
 }
 
 TEST_F(StallsOfOneWarp, FragmentsComeFromSharedMemory) {
@@ -145,16 +142,14 @@ const std::vector<Slower>& slower_ones() {
   static const std::vector<Slower> all{
       {sm::StallReason::kL2, [](gpu::GpuSpec& gpu) { gpu.memory.l2_bytes_per_cycle /= 2; }},
       {sm::StallReason::kDram, [](gpu::GpuSpec& gpu) { gpu.memory.dram_gb_per_s /= 8; }},
-      {sm::StallReason::kSmPort,
-       [](gpu::GpuSpec& gpu) { gpu.memory.sm_port_bytes_per_cycle /= 4; }},
+      {sm::StallReason::kSmPort, [](gpu::GpuSpec& gpu) { gpu.memory.sm_port_bytes_per_cycle /= 4; }},
       {sm::StallReason::kSharedMemory, [](gpu::GpuSpec& gpu) { gpu.sm.shared_memory_banks /= 4; }},
       {sm::StallReason::kMemoryLatency,
        [](gpu::GpuSpec& gpu) {
          gpu.memory.l2_near_latency_cycles *= 16;
          gpu.memory.l2_far_latency_cycles *= 16;
        }},
-      {sm::StallReason::kBarrier, [](gpu::GpuSpec& gpu) { gpu.sm.barrier_latency_cycles *= 20; },
-       true},
+      {sm::StallReason::kBarrier, [](gpu::GpuSpec& gpu) { gpu.sm.barrier_latency_cycles *= 20; }, true},
   };
   return all;
 }
@@ -184,8 +179,7 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
   Gpus::start();
   for (const Case& one : cases) {
     for (const bool sparse : {false, true}) {
-      const support::GemmGrid grid({{768, 1024, 1024}, 1, DataType::kF16, sparse}, {{}, {}, 1},
-                                   one.base, false);
+      const support::GemmGrid grid({{768, 1024, 1024}, 1, DataType::kF16, sparse}, {{}, {}, 1}, one.base, false);
       const bool asynchronous = grid.kernel.executed.is_asynchronous();
       const sm::KernelLaunch launch = grid.launch(grid.kernel.ctas(), 1);
       const gpu::GridRun before = one.gpu->run(launch);
@@ -194,8 +188,8 @@ TEST(Stalls, GrowWhereWhatTheyWaitForIsSlower) {
         const gpu::GridRun after = one.slower[i]->run(launch);
         EXPECT_TRUE((slower.of_mma_sync_alone && asynchronous) ||
                     share(after, slower.reason) > share(before, slower.reason) + 0.01)
-            << one.base.name << (sparse ? " sparse " : " dense ") << sm::name_of(slower.reason).json
-            << " " << share(before, slower.reason) << " -> " << share(after, slower.reason);
+            << one.base.name << (sparse ? " sparse " : " dense ") << sm::name_of(slower.reason).json << " "
+            << share(before, slower.reason) << " -> " << share(after, slower.reason);
       }
     }
   }

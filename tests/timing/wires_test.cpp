@@ -36,15 +36,13 @@ class OneInstruction : public sm::CtaMemory {
         std::uint32_t word = 0;
         for (int nibble = 0; lane % 4 < 2 && nibble < 8; ++nibble) {
           const int row = lane / 4 + (nibble < 4 ? 0 : 8);
-          word |= static_cast<std::uint32_t>(words_.nibbles[row][lane % 4 * 4 + nibble % 4])
-                  << (4 * nibble);
+          word |= static_cast<std::uint32_t>(words_.nibbles[row][lane % 4 * 4 + nibble % 4]) << (4 * nibble);
         }
         registers[0][static_cast<std::size_t>(lane)] = word;
       }
     }
   }
-  void store(std::int64_t, int, const isa::WarpInstruction&,
-             const mma::LaneRegister* registers) override {
+  void store(std::int64_t, int, const isa::WarpInstruction&, const mma::LaneRegister* registers) override {
     parts_.map.gather_accumulators(registers, d_);
   }
   base::Matrix<Word> d() const {
@@ -76,10 +74,9 @@ class Wires : public testing::Test {
     const Registers registers(parts.map);
     const isa::RegisterRange a = registers.a();
     const isa::RegisterRange b = registers.b();
-    const isa::WarpProgram program =
-        program_of({load_into(a, isa::Operand::kA), load_into(b, isa::Operand::kB),
-                    load_into(registers.metadata(), isa::Operand::kMetadata), mma_into(parts, 0),
-                    store_of(registers.accumulator(0))});
+    const isa::WarpProgram program = program_of({load_into(a, isa::Operand::kA), load_into(b, isa::Operand::kB),
+                                                 load_into(registers.metadata(), isa::Operand::kMetadata),
+                                                 mma_into(parts, 0), store_of(registers.accumulator(0))});
     OneInstruction memory(parts, operands);
     harness.run(parts.launch(program, &memory));
     return memory.d();
@@ -108,9 +105,8 @@ class Wires : public testing::Test {
   }
 
   KernelParts parts{instruction(DataType::kF16, 32, true)};
-  mma::MmaOperands operands =
-      mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
-                           mma::WordKind::kNarrow, base::RandomStream(3));
+  mma::MmaOperands operands = mma::random_operands(parts.context.instruction, mma::WordKind::kNarrow,
+                                                   mma::WordKind::kNarrow, base::RandomStream(3));
   SmHarness harness{"gpu", one_sub_partition()};
   tensor_core::TensorCore& core = harness.core();
   base::Matrix<Word> before;
@@ -124,9 +120,7 @@ class Wires : public testing::Test {
 TEST_F(Wires, ANibbleBehindTheFetchMovesTheSelectionOfItsRow) {
   mma::MmaOperands other = operands;
   other.nibbles(5, 3) = other.nibbles(5, 3) == 0b0100 ? 0b1110 : 0b0100;
-  core.fetched.set_tap([&](tensor_core::FetchedToken& token) {
-    token.payload->nibbles[5][3] = other.nibbles(5, 3);
-  });
+  core.fetched.set_tap([&](tensor_core::FetchedToken& token) { token.payload->nibbles[5][3] = other.nibbles(5, 3); });
   const base::Matrix<Word> after = run();
   expect_row(after, other, 5);
 }
@@ -170,8 +164,7 @@ TEST_F(Wires, AProductChangesItsElementOfDAlone) {
 }
 
 TEST_F(Wires, TheLargestExponentDecidesWhatTheAlignmentCuts) {
-  core.products.set_tap(
-      [](tensor_core::ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
+  core.products.set_tap([](tensor_core::ProductsToken& token) { token.payload->max_exponent[2][3] += 20; });
   EXPECT_EQ(changed(run()), (Places{{2, 3}}));
 }
 
@@ -185,8 +178,8 @@ TEST_F(Wires, ASumChangesItsElementByWhatWasAdded) {
   });
   const base::Matrix<Word> after = run();
   EXPECT_EQ(changed(after), (Places{{11, 7}}));
-  const double added = numerics::to_double(after(11, 7), DataType::kF32) -
-                       numerics::to_double(before(11, 7), DataType::kF32);
+  const double added =
+      numerics::to_double(after(11, 7), DataType::kF32) - numerics::to_double(before(11, 7), DataType::kF32);
   EXPECT_NEAR(added, unit, unit * 1e-5);
 }
 
@@ -204,8 +197,7 @@ TEST_F(Wires, TheRoundedResultOfTheFirstStepIsTheAccumulatorOfTheSecond) {
 }
 
 TEST_F(Wires, ARoundedWordIsTheWordThatIsStored) {
-  harness.partition().mma_done.set_tap(
-      [](tensor_core::MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
+  harness.partition().mma_done.set_tap([](tensor_core::MmaDoneToken& token) { token.payload->word[15][1] ^= 1; });
   const base::Matrix<Word> after = run();
   EXPECT_EQ(changed(after), (Places{{15, 1}}));
   EXPECT_EQ(after(15, 1), before(15, 1) ^ 1U);

@@ -48,8 +48,7 @@ std::optional<double> number_or_null(const io::JsonObject& object, std::string_v
   const json& value = object.require(key);
   const double number = value.is_number() ? value.get<double>() : 0;
   if (!(number >= kLeast && number <= kMost)) {
-    (object.place() / key)
-        .fail("must be a number from 1e-9 to 1e18 or null, not " + io::describe(value));
+    (object.place() / key).fail("must be a number from 1e-9 to 1e18 or null, not " + io::describe(value));
   }
   return number;
 }
@@ -75,8 +74,7 @@ void each_row(const io::JsonObject& object, std::string_view key,
 }
 
 /// Parses a file with a schema and rows.
-void parse_rows(std::string_view text, const std::string& file,
-                const std::function<void(const io::JsonObject&)>& read,
+void parse_rows(std::string_view text, const std::string& file, const std::function<void(const io::JsonObject&)>& read,
                 std::string_view key = "rows") {
   const json document = io::parse_json(text, file);
   const io::JsonObject object(document, {file, ""});
@@ -84,8 +82,7 @@ void parse_rows(std::string_view text, const std::string& file,
   each_row(object, key, read);
 }
 
-/// Calls `parse` with the name and the text of a key that may be null or absent; its InputError
-/// names the place.
+/// Calls `parse` with the name and the text of a key that may be null or absent; its InputError names the place.
 template <typename Parse>
 void parse_if_there(const io::JsonObject& object, std::string_view key, const Parse& parse) {
   if (!text_or_null(object, key).empty()) {
@@ -128,8 +125,7 @@ std::vector<fs::path> entries_of(const fs::path& directory, std::string_view ext
 }  // namespace
 
 std::string MemoryRow::key(std::string_view name) const {
-  const auto found =
-      std::find_if(keys.begin(), keys.end(), [&](const auto& pair) { return pair.first == name; });
+  const auto found = std::find_if(keys.begin(), keys.end(), [&](const auto& pair) { return pair.first == name; });
   return found == keys.end() ? "" : found->second;
 }
 
@@ -175,9 +171,8 @@ void parse_probes_json(std::string_view text, const std::string& file, Capture& 
         result.outcome = status_of(row);
         if (row.has("supports") && row.require("supports").is_array()) {
           for (const json& hypothesis : row.require("supports")) {
-            result.supports.push_back(hypothesis.is_string()
-                                          ? io::printable(hypothesis.get<std::string>())
-                                          : io::describe(hypothesis));
+            result.supports.push_back(hypothesis.is_string() ? io::printable(hypothesis.get<std::string>())
+                                                             : io::describe(hypothesis));
           }
         }
       },
@@ -198,10 +193,9 @@ void parse_microbench_json(std::string_view text, const std::string& file, Captu
 }
 
 void parse_memory_json(std::string_view text, const std::string& file, Capture& capture) {
-  constexpr std::array<std::string_view, 5> kFigures{
-      "latency_cycles", "first_cycles", "bytes_per_clk_per_sm", "gb_per_s", "time_us_median"};
-  constexpr std::array<std::string_view, 6> kOther{"kind",   "status",   "reason",
-                                                   "source", "launches", "note"};
+  constexpr std::array<std::string_view, 5> kFigures{"latency_cycles", "first_cycles", "bytes_per_clk_per_sm",
+                                                     "gb_per_s", "time_us_median"};
+  constexpr std::array<std::string_view, 6> kOther{"kind", "status", "reason", "source", "launches", "note"};
   parse_rows(text, file, [&](const io::JsonObject& row) {
     MemoryRow& result = capture.memory.emplace_back();
     result.kind = row.text("kind");
@@ -212,9 +206,8 @@ void parse_memory_json(std::string_view text, const std::string& file, Capture& 
           result.figures[key] = *figure;
         }
       } else if (std::find(kOther.begin(), kOther.end(), key) == kOther.end()) {
-        result.keys.emplace_back(io::printable(key), value.is_string()
-                                                         ? io::printable(value.get<std::string>())
-                                                         : io::describe(value));
+        result.keys.emplace_back(io::printable(key),
+                                 value.is_string() ? io::printable(value.get<std::string>()) : io::describe(value));
       }
     }
   });
@@ -227,9 +220,8 @@ void parse_gemm_json(std::string_view text, const std::string& file, Capture& ca
     result.clock_mhz = number_or_null(row, "clock_mhz");
     if (row.has("check") && !row.require("check").is_null()) {
       const io::JsonObject check = row.object("check");
-      result.check = {
-          one_of(check, "mode", {"bits", "bound", "none"}),
-          static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
+      result.check = {one_of(check, "mode", {"bits", "bound", "none"}),
+                      static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
     }
   });
 }
@@ -259,8 +251,7 @@ Capture read_capture(const fs::path& directory) {
     }
   };
   parse("capture.json", parse_capture_json, true);
-  if (capture.bits.empty() && fs::is_directory(directory / "bits", error) &&
-      !fs::is_empty(directory / "bits", error)) {
+  if (capture.bits.empty() && fs::is_directory(directory / "bits", error) && !fs::is_empty(directory / "bits", error)) {
     capture.bits.push_back(directory / "bits");
   }
   for (const fs::path& folder : capture.bits) {

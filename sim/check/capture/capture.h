@@ -27,7 +27,6 @@ struct CaptureItem {
   CaptureStatus outcome;
 };
 
-/// Latency and throughput of a matrix instruction.
 struct MicrobenchRow {
   std::string instruction;  ///< PTX name
   int warps = 0;
@@ -42,7 +41,7 @@ struct MicrobenchRow {
 struct MemoryRow {
   std::string kind;
   std::vector<std::pair<std::string, std::string>> keys;  ///< "conflict_ways" -> "2"
-  std::map<std::string, double> figures;  ///< "latency_cycles", "bytes_per_clk_per_sm", "gb_per_s"
+  std::map<std::string, double> figures;                  ///< "latency_cycles", "bytes_per_clk_per_sm", "gb_per_s"
   CaptureStatus outcome;
 
   std::string key(std::string_view name) const;  ///< empty where the row has none
@@ -53,8 +52,8 @@ struct GemmCheck {
   std::uint64_t mismatches = 0;
 };
 
-/// A whole GEMM: the problem, what computed it, and what was measured: of a row of gemm.json one
-/// launch, of a row of power.json a sustained run.
+/// A whole GEMM: the problem, what computed it, and what was measured: of a row of gemm.json one launch, of a row of
+/// power.json a sustained run.
 struct CapturedGemm {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
@@ -102,8 +101,8 @@ struct Capture {
   std::vector<CapturedGemm> gemm, power;
 };
 
-/// Reads `directory`/capture.json and the files beside it. Keys that it does not know are ignored,
-/// as the format says; a value of the wrong kind is refused. Throws InputError.
+/// Reads `directory`/capture.json and the files beside it. Keys that it does not know are ignored, as the format says;
+/// a value of the wrong kind is refused. Throws InputError.
 Capture read_capture(const std::filesystem::path& directory);
 
 // The single files, from text; `file` is for messages.
@@ -114,8 +113,8 @@ void parse_memory_json(std::string_view text, const std::string& file, Capture& 
 void parse_gemm_json(std::string_view text, const std::string& file, Capture& capture);
 void parse_power_json(std::string_view text, const std::string& file, Capture& capture);
 
-/// The name of configs/ that stands for the GPU of `capture`: what it names itself, else by the
-/// name of the card. Empty where there is none.
+/// The name of configs/ that stands for the GPU of `capture`: what it names itself, else by the name of the card. Empty
+/// where there is none.
 std::string architecture_of(const Capture& capture);
 
 }  // namespace sptc::check::capture

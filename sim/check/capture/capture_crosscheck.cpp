@@ -49,9 +49,7 @@ kernel::StoredMatrix case_of(const vectors::BitArray& array, std::size_t index) 
   return result;
 }
 
-/// One execution of the instruction as a kernel.
-kernel::KernelData kernel_of(const vectors::VectorSet& set, const vectors::VectorOutput& output,
-                             std::size_t index) {
+kernel::KernelData kernel_of(const vectors::VectorSet& set, const vectors::VectorOutput& output, std::size_t index) {
   kernel::KernelData data;
   data.a = case_of(set.operands.a, index);
   data.b = case_of(set.operands.b, index);
@@ -73,8 +71,7 @@ kernel::KernelData kernel_of(const vectors::VectorSet& set, const vectors::Vecto
 
 class SetSearch {
  public:
-  SetSearch(const vectors::VectorSet& set, const vectors::VectorOutput& output,
-            const mma::StepRules& rules)
+  SetSearch(const vectors::VectorSet& set, const vectors::VectorOutput& output, const mma::StepRules& rules)
       : set_(set), output_(output) {
     model_.instruction = output.instruction;
     model_.rules = rules;
@@ -93,8 +90,7 @@ class SetSearch {
       const kernel::WrongKernel first(data, output_.target, model_, 1);
       // What one place explains is likelier than a change that happens to show nowhere else.
       fitting = local_faults();
-      const std::vector<kernel::Hypothesis> changes =
-          kernel::kernel_changes({first, first.whole()});
+      const std::vector<kernel::Hypothesis> changes = kernel::kernel_changes({first, first.whole()});
       for (const kernel::Hypothesis& change : changes) {
         if (reproduces(*change.model, examined_)) {
           fitting.push_back({change.cause, change.text, 0});
@@ -120,8 +116,8 @@ class SetSearch {
       }
     }
     wrong_.assign(wrong.begin(), wrong.end());
-    examined_ = {wrong_.begin(), wrong_.begin() + static_cast<std::ptrdiff_t>(
-                                                      std::min(wrong_.size(), kMaxExamined / 2))};
+    examined_ = {wrong_.begin(),
+                 wrong_.begin() + static_cast<std::ptrdiff_t>(std::min(wrong_.size(), kMaxExamined / 2))};
     for (std::size_t i = 0; i < operands.cases() && examined_.size() < kMaxExamined; ++i) {
       if (!wrong.contains(i)) {
         examined_.push_back(i);
@@ -133,8 +129,7 @@ class SetSearch {
     return std::ranges::all_of(cases, [&](std::size_t index) {
       const kernel::KernelData data = kernel_of(set_, output_, index);
       try {
-        const kernel::KernelOperands operands =
-            kernel::arrange(data, model, kernel::Selection::all(data));
+        const kernel::KernelOperands operands = kernel::arrange(data, model, kernel::Selection::all(data));
         return kernel::execute(data, model, operands) == operands.d;
       } catch (const base::InputError&) {
         return false;
@@ -142,8 +137,8 @@ class SetSearch {
     });
   }
 
-  /// Flipped bits and nibbles that explain every wrong case, or nothing. Throws InputError where
-  /// the operands cannot be read.
+  /// Flipped bits and nibbles that explain every wrong case, or nothing. Throws InputError where the operands cannot be
+  /// read.
   std::vector<kernel::Explanation> local_faults() const {
     if (wrong_.size() > kMaxLocal) {
       return {};
@@ -157,8 +152,7 @@ class SetSearch {
         if (!place.fault || !place.fault->names_place) {
           return {};
         }
-        result.push_back(
-            {place.fault->cause, fmt::format("case {}: {}", index, place.fault->text), 0});
+        result.push_back({place.fault->cause, fmt::format("case {}: {}", index, place.fault->text), 0});
       }
     }
     return result;
@@ -172,37 +166,36 @@ class SetSearch {
 };
 
 /// "lane 5, bits 11:8" of the first nibble of `registers` that does not say what `indices` do.
-std::optional<std::string> first_disagreement(const sparsity::MetadataRegisterFormat& format,
-                                              int selector, const sparsity::LaneWords& registers,
-                                              const vectors::BitArray& indices, std::size_t index) {
+std::optional<std::string> first_disagreement(const sparsity::MetadataRegisterFormat& format, int selector,
+                                              const sparsity::LaneWords& registers, const vectors::BitArray& indices,
+                                              std::size_t index) {
   const base::Matrix<std::uint8_t> nibbles = sparsity::read_metadata(format, selector, registers);
   const std::size_t rows = std::min(indices.shape[1], kRegisterRows);
   const auto kept = static_cast<std::size_t>(format.pattern.kept);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t t = 0; t < indices.shape[2]; ++t) {
       const std::size_t group = t / kept;
-      const auto position = static_cast<std::uint64_t>(sparsity::selected_position(
-          nibbles(row, group), static_cast<int>(t % kept), format.pattern));
+      const auto position = static_cast<std::uint64_t>(
+          sparsity::selected_position(nibbles(row, group), static_cast<int>(t % kept), format.pattern));
       const std::uint64_t k = group * static_cast<std::size_t>(format.pattern.group) + position;
       if (k != indices.at(index, row, t)) {
-        const sparsity::MetadataSlot slot = sparsity::metadata_slot(
-            format, selector, {static_cast<int>(row), static_cast<int>(group)});
+        const sparsity::MetadataSlot slot =
+            sparsity::metadata_slot(format, selector, {static_cast<int>(row), static_cast<int>(group)});
         return fmt::format(
             "case {}: the metadata register of lane {}, bits {}:{}, is {:#x} (row {}, group {}: "
             "element {} meets k {}), but idx says k {}",
-            index, slot.lane, 4 * slot.nibble + 3, 4 * slot.nibble, nibbles(row, group), row, group,
-            t, k, indices.at(index, row, t));
+            index, slot.lane, 4 * slot.nibble + 3, 4 * slot.nibble, nibbles(row, group), row, group, t, k,
+            indices.at(index, row, t));
       }
     }
   }
   return std::nullopt;
 }
 
-/// Why the words of one result array differ: faults of single places where these explain every
-/// case, else the changes of the arithmetic or of the metadata that explain all cases. Empty where
-/// nothing does. `rules` are those that D was computed with.
-std::vector<kernel::Explanation> explain_set(const vectors::VectorSet& set,
-                                             const vectors::VectorOutput& output,
+/// Why the words of one result array differ: faults of single places where these explain every case, else the changes
+/// of the arithmetic or of the metadata that explain all cases. Empty where nothing does. `rules` are those that D was
+/// computed with.
+std::vector<kernel::Explanation> explain_set(const vectors::VectorSet& set, const vectors::VectorOutput& output,
                                              const mma::StepRules& rules) {
   const DataType a = output.instruction.a_type;
   if (a == DataType::kF64 || a == DataType::kB1 || output.instruction.scales) {
@@ -211,8 +204,8 @@ std::vector<kernel::Explanation> explain_set(const vectors::VectorSet& set,
   return SetSearch(set, output, rules).run();
 }
 
-/// Cases whose metadata registers (E, sel) do not say what the indices (idx) do, one sentence each:
-/// which lane and nibble. Nothing for sets without registers.
+/// Cases whose metadata registers (E, sel) do not say what the indices (idx) do, one sentence each: which lane and
+/// nibble. Nothing for sets without registers.
 std::vector<std::string> inconsistent_metadata(const vectors::VectorSet& set) {
   std::vector<std::string> sentences;
   if (!set.registers) {
@@ -222,8 +215,8 @@ std::vector<std::string> inconsistent_metadata(const vectors::VectorSet& set) {
   const vectors::BitArray& e = *set.registers;
   const vectors::BitArray& selectors = *set.selectors;
   sparsity::LaneWords registers{};
-  if (e.shape.size() != 2 || e.shape[1] != registers.size() ||
-      selectors.bits.size() != set.cases() || instruction.family != mma::MmaFamily::kMma) {
+  if (e.shape.size() != 2 || e.shape[1] != registers.size() || selectors.bits.size() != set.cases() ||
+      instruction.family != mma::MmaFamily::kMma) {
     return sentences;  // warpgroup instructions have a layout of their own
   }
   const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
@@ -232,12 +225,12 @@ std::vector<std::string> inconsistent_metadata(const vectors::VectorSet& set) {
       registers[lane] = static_cast<std::uint32_t>(e.bits[index * registers.size() + lane]);
     }
     if (selectors.bits[index] >= static_cast<std::uint64_t>(format.selectors())) {
-      sentences.push_back(fmt::format("case {}: {} has no selector {}", index,
-                                      instruction.ptx_name(), selectors.bits[index]));
+      sentences.push_back(
+          fmt::format("case {}: {} has no selector {}", index, instruction.ptx_name(), selectors.bits[index]));
       continue;
     }
-    if (auto sentence = first_disagreement(format, static_cast<int>(selectors.bits[index]),
-                                           registers, *set.operands.indices, index)) {
+    if (auto sentence = first_disagreement(format, static_cast<int>(selectors.bits[index]), registers,
+                                           *set.operands.indices, index)) {
       sentences.push_back(std::move(*sentence));
     }
   }
@@ -251,13 +244,11 @@ class BitsCheck {
   BitsCheck(mma::Profile profile, CaptureCrosscheck& result) : profile_(profile), result_(result) {}
 
   void check(const fs::path& directory) {
-    const vectors::VerifyResult verified =
-        vectors::verify(directory, profile_, vectors::UnknownSets::kLeaveOut);
+    const vectors::VerifyResult verified = vectors::verify(directory, profile_, vectors::UnknownSets::kLeaveOut);
     for (const vectors::VerifiedSet& set : verified.sets) {
       add(set, directory / set.file);
     }
-    result_.unknown_sets.insert(result_.unknown_sets.end(), verified.unknown.begin(),
-                                verified.unknown.end());
+    result_.unknown_sets.insert(result_.unknown_sets.end(), verified.unknown.begin(), verified.unknown.end());
     std::ranges::stable_sort(result_.bits, {}, &BitsRow::undefined);
   }
 
@@ -283,13 +274,10 @@ class BitsCheck {
     if (verified.first && !row->first) {
       row->first = verified.first;
       row->file = verified.file;
-      const auto output =
-          std::ranges::find(set.outputs, verified.first->output, &vectors::VectorOutput::name);
+      const auto output = std::ranges::find(set.outputs, verified.first->output, &vectors::VectorOutput::name);
       row->explanations = explain_set(
           set, *output,
-          mma::with_profile(
-              mma::instruction_rules(output->target, output->instruction, output->grouping),
-              profile_));
+          mma::with_profile(mma::instruction_rules(output->target, output->instruction, output->grouping), profile_));
     }
   }
 
@@ -297,10 +285,10 @@ class BitsCheck {
   CaptureCrosscheck& result_;
 };
 
-/// What the simulator says of `capture`: with `bench`, which must outlive it, also of single
-/// instructions and of memory.
-TimeSimulation time_simulation(const config::Architecture& architecture, const Capture& capture,
-                               run::Fidelity fidelity, run::microbench::Microbench* bench) {
+/// What the simulator says of `capture`: with `bench`, which must outlive it, also of single instructions and of
+/// memory.
+TimeSimulation time_simulation(const config::Architecture& architecture, const Capture& capture, run::Fidelity fidelity,
+                               run::microbench::Microbench* bench) {
   TimeSimulation simulation;
   simulation.architecture = architecture.gpu.name;
   if (!capture.gemm.empty() || !capture.power.empty()) {
@@ -309,15 +297,12 @@ TimeSimulation time_simulation(const config::Architecture& architecture, const C
   if (bench == nullptr) {
     return simulation;
   }
-  simulation.microbench = [bench](const run::microbench::MicrobenchCase& which) {
-    return bench->run(which);
-  };
+  simulation.microbench = [bench](const run::microbench::MicrobenchCase& which) { return bench->run(which); };
   simulation.chase_cycles = [bench](std::int64_t footprint, std::int64_t stride) {
     return bench->memory().chase_cycles(footprint, stride);
   };
   simulation.line_cycles = [bench] { return bench->memory().line_cycles(); };
-  simulation.bandwidth_gb_per_s = [bench](run::microbench::BandwidthOperation operation,
-                                          std::int64_t footprint) {
+  simulation.bandwidth_gb_per_s = [bench](run::microbench::BandwidthOperation operation, std::int64_t footprint) {
     return bench->memory().bandwidth_gb_per_s(operation, footprint);
   };
   // L1 and shared memory are one array, of which the L1 has what is left over.
@@ -341,8 +326,8 @@ std::size_t CaptureCrosscheck::mismatches() const {
   return sum;
 }
 
-CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
-                                     const TimeSimulation& simulation, int threads) {
+CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile, const TimeSimulation& simulation,
+                                     int threads) {
   CaptureCrosscheck result;
   result.capture = capture;
   result.architecture = simulation.architecture;
@@ -351,11 +336,10 @@ CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profil
     bits.check(directory);
   }
   for (const fs::path& file : capture.kernels) {
-    CheckedKernel checked{file.lexically_relative(capture.directory).generic_string(),
-                          kernel::read_kernel_file(file),
-                          {}};
-    checked.diagnosis = kernel::crosscheck_kernel(checked.kernel.data, checked.kernel.declared,
-                                                  checked.kernel.target, threads);
+    CheckedKernel checked{
+        file.lexically_relative(capture.directory).generic_string(), kernel::read_kernel_file(file), {}};
+    checked.diagnosis =
+        kernel::crosscheck_kernel(checked.kernel.data, checked.kernel.declared, checked.kernel.target, threads);
     checked.kernel.data = {};  // the words are not needed any more
     result.kernels.push_back(std::move(checked));
   }
@@ -365,14 +349,13 @@ CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profil
 
 CaptureCrosscheck crosscheck_capture(const fs::path& directory, const CaptureOptions& options) {
   if (options.fidelity == run::Fidelity::kDatapath) {
-    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
+    throw base::InputError("--fidelity must be timing or analytic: measured times are compared with those");
   }
   const Capture capture = read_capture(directory);
   const std::string name = options.arch.empty() ? architecture_of(capture) : options.arch;
   if (name.empty()) {
     TimeSimulation none;
-    none.reason = "no architecture of this simulator is a " + io::printable(capture.gpu) +
-                  "; --arch names one";
+    none.reason = "no architecture of this simulator is a " + io::printable(capture.gpu) + "; --arch names one";
     return crosscheck_capture(capture, options.profile, none, options.threads);
   }
   const config::Architecture architecture = config::load_architecture(name);
@@ -380,10 +363,9 @@ CaptureCrosscheck crosscheck_capture(const fs::path& directory, const CaptureOpt
   if (!capture.microbench.empty() || !capture.memory.empty()) {
     bench.emplace(architecture.gpu);
   }
-  return crosscheck_capture(
-      capture, options.profile,
-      time_simulation(architecture, capture, options.fidelity, bench ? &*bench : nullptr),
-      options.threads);
+  return crosscheck_capture(capture, options.profile,
+                            time_simulation(architecture, capture, options.fidelity, bench ? &*bench : nullptr),
+                            options.threads);
 }
 
 }  // namespace sptc::check::capture

@@ -30,7 +30,6 @@ struct CheckedKernel {
   kernel::KernelDiagnosis diagnosis;
 };
 
-/// A capture against the simulator.
 struct CaptureCrosscheck {
   Capture capture;
   std::string architecture;
@@ -46,10 +45,9 @@ struct CaptureCrosscheck {
 
 /// Computes every array set and kernel of `capture` in `profile`, and compares its times.
 /// `threads` of the host for kernels. Throws InputError for a set or kernel that cannot be read.
-CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile,
-                                     const TimeSimulation& simulation, int threads);
+CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profile, const TimeSimulation& simulation,
+                                     int threads);
 
-/// How a capture is compared.
 struct CaptureOptions {
   std::string arch;  ///< whose times are simulated; empty: architecture_of() the capture
   run::Fidelity fidelity = run::Fidelity::kAnalytic;  ///< of its GEMMs; not datapath
@@ -57,10 +55,9 @@ struct CaptureOptions {
   int threads = 1;  ///< of the host
 };
 
-/// The same of the capture in `directory`, beside times of the architecture that it is of. Where
-/// there is none, the bits alone are compared. Throws InputError.
-CaptureCrosscheck crosscheck_capture(const std::filesystem::path& directory,
-                                     const CaptureOptions& options);
+/// The same of the capture in `directory`, beside times of the architecture that it is of. Where there is none, the
+/// bits alone are compared. Throws InputError.
+CaptureCrosscheck crosscheck_capture(const std::filesystem::path& directory, const CaptureOptions& options);
 
 std::string capture_text(const CaptureCrosscheck& result);
 std::string capture_json(const CaptureCrosscheck& result);

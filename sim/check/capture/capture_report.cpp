@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ std::string header_text(const CaptureCrosscheck& result) {
   text += fmt::format("items: {} of {} ok\n", ok, capture.items.size());
   for (const CaptureItem& item : capture.items) {
     if (item.outcome.status != "ok") {
-      text += fmt::format("  {} {}{}{}\n", item.name, item.outcome.status,
-                          item.outcome.reason.empty() ? "" : ": ", item.outcome.reason);
+      text += fmt::format("  {} {}{}{}\n", item.name, item.outcome.status, item.outcome.reason.empty() ? "" : ": ",
+                          item.outcome.reason);
     }
   }
   return text;
@@ -42,8 +43,8 @@ std::string header_text(const CaptureCrosscheck& result) {
 
 void append_explanations(std::string& text, const std::vector<kernel::Explanation>& explanations) {
   for (std::size_t i = 0; i < explanations.size(); ++i) {
-    text += fmt::format("    {} [{}]: {}\n", i == 0 ? "likeliest cause" : "fits as well",
-                        explanations[i].cause, explanations[i].text);
+    text += fmt::format("    {} [{}]: {}\n", i == 0 ? "likeliest cause" : "fits as well", explanations[i].cause,
+                        explanations[i].text);
   }
 }
 
@@ -55,20 +56,18 @@ std::string bits_text(const CaptureCrosscheck& result) {
   for (const BitsRow& row : result.bits) {
     width = std::max(width, row.instruction.size());
   }
-  std::string text = fmt::format("\n{:<{}} {:>8} {:>5} {:>7} {:>9} {:>10}\n", "instruction", width,
-                                 "evidence", "sets", "cases", "words", "mismatches");
+  std::string text = fmt::format("\n{:<{}} {:>8} {:>5} {:>7} {:>9} {:>10}\n", "instruction", width, "evidence", "sets",
+                                 "cases", "words", "mismatches");
   for (const BitsRow& row : result.bits) {
-    text += fmt::format("{:<{}} {:>8} {:>5} {:>7} {:>9} {:>10}{}\n", row.instruction, width,
-                        row.evidence, row.sets, row.cases, row.elements, row.mismatches,
-                        row.undefined ? "  (undefined by PTX: findings)" : "");
+    text += fmt::format("{:<{}} {:>8} {:>5} {:>7} {:>9} {:>10}{}\n", row.instruction, width, row.evidence, row.sets,
+                        row.cases, row.elements, row.mismatches, row.undefined ? "  (undefined by PTX: findings)" : "");
     if (!row.first) {
       continue;
     }
     const vectors::Mismatch& first = *row.first;
-    text += fmt::format("  first: {}: {}[{}, {}, {}]{}: hardware {}, computed {}\n", row.file,
-                        first.output, first.index, first.row, first.column,
-                        first.category.empty() ? "" : " (" + first.category + ")", first.expected,
-                        first.computed);
+    text += fmt::format("  first: {}: {}[{}, {}, {}]{}: hardware {}, computed {}\n", row.file, first.output,
+                        first.index, first.row, first.column, first.category.empty() ? "" : " (" + first.category + ")",
+                        first.expected, first.computed);
     append_explanations(text, row.explanations);
     if (row.explanations.empty()) {
       text += fmt::format("    of this word alone: {}\n", first.diagnosis.step);
@@ -87,10 +86,9 @@ std::string probes_text(const CaptureCrosscheck& result) {
   std::string text;
   for (const ProbeRow& probe : result.capture.probes) {
     if (probe.applies && probe.outcome.measured()) {
-      text += fmt::format(
-          "probe {:<28} {:<52} {:>10} supports {}\n", probe.name, probe.instruction, probe.d,
-          probe.supports.empty() ? "no hypothesis"
-                                 : fmt::format("{}", fmt::join(probe.supports, ", ")));
+      text +=
+          fmt::format("probe {:<28} {:<52} {:>10} supports {}\n", probe.name, probe.instruction, probe.d,
+                      probe.supports.empty() ? "no hypothesis" : fmt::format("{}", fmt::join(probe.supports, ", ")));
     }
   }
   return text.empty() ? "" : "\n" + text;
@@ -101,8 +99,8 @@ std::string kernels_text(const CaptureCrosscheck& result) {
   for (const CheckedKernel& checked : result.kernels) {
     const kernel::KernelDiagnosis& diagnosis = checked.diagnosis;
     text += fmt::format("kernel {} ({}): {} of {} words differ\n", checked.file,
-                        checked.kernel.declared.instruction.ptx_name(),
-                        diagnosis.comparison.mismatches, diagnosis.comparison.elements);
+                        checked.kernel.declared.instruction.ptx_name(), diagnosis.comparison.mismatches,
+                        diagnosis.comparison.elements);
     append_explanations(text, diagnosis.fitting);
     if (!diagnosis.bit_exact() && diagnosis.fitting.empty()) {
       text += "    no cause found\n";
@@ -133,19 +131,18 @@ std::string times_text(const CaptureCrosscheck& result) {
   std::string text = fmt::format(
       "\ntimes, simulated on {}; deviation is simulated / measured - 1\n{:<18} {:<62} {:<26} "
       "{:<20} {:>10} {:>10} {:>8}\n",
-      result.architecture.empty() ? "nothing" : result.architecture, "group", "what", "point",
-      "unit", "simulated", "measured", "dev");
+      result.architecture.empty() ? "nothing" : result.architecture, "group", "what", "point", "unit", "simulated",
+      "measured", "dev");
   std::vector<std::pair<std::string, std::size_t>> reasons;
   for (const TimedRow& row : result.times.rows) {
     const auto deviation = row.deviation();
-    text += fmt::format("{:<18} {:<62} {:<26} {:<20} {:>10} {:>10.2f} {:>8}\n", row.group,
-                        row.subject, row.point, row.unit, optional_text(row.simulated, 2),
-                        row.measured, deviation ? fmt::format("{:+.1f} %", 100 * *deviation) : "-");
+    text += fmt::format("{:<18} {:<62} {:<26} {:<20} {:>10} {:>10.2f} {:>8}\n", row.group, row.subject, row.point,
+                        row.unit, optional_text(row.simulated, 2), row.measured,
+                        deviation ? fmt::format("{:+.1f} %", 100 * *deviation) : "-");
     if (row.reason.empty()) {
       continue;
     }
-    const auto known =
-        std::ranges::find(reasons, row.reason, [](const auto& r) { return r.first; });
+    const auto known = std::ranges::find(reasons, row.reason, [](const auto& r) { return r.first; });
     if (known == reasons.end()) {
       reasons.emplace_back(row.reason, 1);
     } else {
@@ -158,9 +155,6 @@ std::string times_text(const CaptureCrosscheck& result) {
   for (const std::string& rows : result.times.unmeasured) {
     text += "not measured, " + rows + "\n";
   }
-  for (const std::string& answer : result.times.answers) {
-    text += answer + "\n";
-  }
   return text + conditions_text(result.capture);
 }
 
@@ -171,41 +165,36 @@ std::string findings_text(const CaptureCrosscheck& result) {
     if (row.mismatches > 0 && !row.undefined) {
       const auto& causes = row.explanations;
       text += fmt::format("words differ [{}]: {}: {} of {}: {}\n",
-                          causes.empty() ? "no cause found" : causes.front().cause, row.instruction,
-                          row.mismatches, row.elements,
-                          causes.empty() ? row.first->diagnosis.step : causes.front().text);
+                          causes.empty() ? "no cause found" : causes.front().cause, row.instruction, row.mismatches,
+                          row.elements, causes.empty() ? row.first->diagnosis.step : causes.front().text);
     }
   }
   for (const std::string& problem : result.metadata_problems) {
     text += fmt::format("metadata contradicts idx: {}\n", problem);
   }
-  for (const TimeFinding& finding : result.times.findings) {
-    text += fmt::format("{} [{}]: {}\n",
-                        finding.cause.ends_with("power") ? "power stands out" : "time stands out",
-                        finding.cause, finding.text);
-  }
   return text;
 }
 
-/// Median and largest deviation of each group.
+/// Median deviation of each group, and its largest with the row that has it.
 std::string summary_text(const CaptureCrosscheck& result) {
   std::string text;
-  std::vector<std::string> groups;
+  std::vector<const TimedRow*> rows;
   for (const TimedRow& row : result.times.rows) {
-    if (row.simulated && std::find(groups.begin(), groups.end(), row.group) == groups.end()) {
-      groups.push_back(row.group);
+    if (row.simulated) {
+      rows.push_back(&row);
     }
   }
-  for (const std::string& group : groups) {
-    std::vector<double> errors;
-    for (const TimedRow& row : result.times.rows) {
-      if (row.group == group && row.simulated) {
-        errors.push_back(std::fabs(*row.deviation()));
-      }
-    }
-    std::ranges::sort(errors);
-    text += fmt::format("{}: {} rows, median error {:.1f} %, largest {:.1f} %\n", group,
-                        errors.size(), 100 * errors[errors.size() / 2], 100 * errors.back());
+  const auto error = [](const TimedRow* row) { return std::fabs(*row->deviation()); };
+  while (!rows.empty()) {
+    const std::string group = rows.front()->group;
+    const auto end =
+        std::ranges::stable_partition(rows, [&](const TimedRow* row) { return row->group == group; }).begin();
+    std::ranges::stable_sort(rows.begin(), end, {}, error);
+    const TimedRow& worst = **std::prev(end);
+    text += fmt::format("{}: {} rows, median error {:.1f} %, largest {:.1f} % ({}; {})\n", group, end - rows.begin(),
+                        100 * error(rows.begin()[(end - rows.begin()) / 2]), 100 * error(&worst), worst.subject,
+                        worst.point);
+    rows.erase(rows.begin(), end);
   }
   std::size_t words = 0;
   std::size_t wrong = 0;
@@ -215,8 +204,7 @@ std::string summary_text(const CaptureCrosscheck& result) {
   }
   text += fmt::format("bits: {} words compared, {} mismatches", words, wrong);
   const std::size_t others = result.mismatches() - wrong;
-  return text +
-         (others > 0 ? fmt::format("; {} more in metadata, kernels and GEMMs\n", others) : "\n");
+  return text + (others > 0 ? fmt::format("; {} more in metadata, kernels and GEMMs\n", others) : "\n");
 }
 
 // JSON --------------------------------------------------------------------------------------------
@@ -268,8 +256,8 @@ Json json_of(const TimedRow& row) {
 }  // namespace
 
 std::string capture_text(const CaptureCrosscheck& result) {
-  return header_text(result) + bits_text(result) + probes_text(result) + kernels_text(result) +
-         times_text(result) + "\n" + findings_text(result) + summary_text(result);
+  return header_text(result) + bits_text(result) + probes_text(result) + kernels_text(result) + times_text(result) +
+         "\n" + findings_text(result) + summary_text(result);
 }
 
 std::string capture_json(const CaptureCrosscheck& result) {
@@ -289,24 +277,19 @@ std::string capture_json(const CaptureCrosscheck& result) {
             {"probes", Json::array()},
             {"kernels", Json::array()},
             {"times", Json::array()},
-            {"unmeasured", result.times.unmeasured},
-            {"answers", result.times.answers},
-            {"time_findings", Json::array()}};
+            {"unmeasured", result.times.unmeasured}};
   for (const CaptureItem& item : capture.items) {
-    root["items"].push_back(
-        {{"name", item.name},
-         {"status", item.outcome.status},
-         {"reason", item.outcome.reason.empty() ? Json(nullptr) : Json(item.outcome.reason)}});
+    root["items"].push_back({{"name", item.name},
+                             {"status", item.outcome.status},
+                             {"reason", item.outcome.reason.empty() ? Json(nullptr) : Json(item.outcome.reason)}});
   }
   for (const BitsRow& row : result.bits) {
     root["bits"].push_back(json_of(row));
   }
   for (const ProbeRow& probe : capture.probes) {
     if (probe.applies && probe.outcome.measured()) {
-      root["probes"].push_back({{"name", probe.name},
-                                {"instruction", probe.instruction},
-                                {"d", probe.d},
-                                {"supports", probe.supports}});
+      root["probes"].push_back(
+          {{"name", probe.name}, {"instruction", probe.instruction}, {"d", probe.d}, {"supports", probe.supports}});
     }
   }
   for (const CheckedKernel& checked : result.kernels) {
@@ -318,9 +301,6 @@ std::string capture_json(const CaptureCrosscheck& result) {
   }
   for (const TimedRow& row : result.times.rows) {
     root["times"].push_back(json_of(row));
-  }
-  for (const TimeFinding& finding : result.times.findings) {
-    root["time_findings"].push_back({{"cause", finding.cause}, {"text", finding.text}});
   }
   return root.dump(2) + "\n";
 }

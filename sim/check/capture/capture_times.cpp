@@ -2,8 +2,6 @@
 #include "sim/check/capture/capture_times.h"
 
 #include "models/base/error.h"
-#include "models/mma/catalogue.h"
-#include "sim/check/capture/l2_partitions.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +9,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <utility>
@@ -19,8 +16,6 @@
 namespace sptc::check::capture {
 namespace {
 
-// latency * throughput is warps * ilp * MACs by definition; published figures are rounded.
-constexpr double kConsistent = 0.015;
 constexpr std::int64_t kDefaultStride = 512;  // of published chases that do not name one
 constexpr int kLanes = 32;
 
@@ -30,20 +25,16 @@ struct GemmFigure {
   const char* unit;
   std::optional<double> CapturedGemm::*measured;
   std::optional<double> PowerFigures::*simulated;
-  Quantity quantity = Quantity::kTime;
   bool of_sustained_run = true;
 };
-constexpr GemmFigure kOfLaunch{
-    "gemm", "us", &CapturedGemm::time_us, &PowerFigures::time_us, Quantity::kTime, false};
+constexpr GemmFigure kOfLaunch{"gemm", "us", &CapturedGemm::time_us, &PowerFigures::time_us, false};
 constexpr std::array kOfSustainedRun{
     GemmFigure{"sustained gemm", "us", &CapturedGemm::time_us, &PowerFigures::time_us},
-    GemmFigure{"power", "W", &CapturedGemm::power_w, &PowerFigures::power_w, Quantity::kPower},
-    GemmFigure{"clock at the limit", "MHz", &CapturedGemm::clock_mhz, &PowerFigures::clock_mhz,
-               Quantity::kClock}};
+    GemmFigure{"power", "W", &CapturedGemm::power_w, &PowerFigures::power_w},
+    GemmFigure{"clock at the limit", "MHz", &CapturedGemm::clock_mhz, &PowerFigures::clock_mhz}};
 
 std::string point_of(const MicrobenchRow& row) {
-  return fmt::format("warps {}, ilp {}{}{}", row.warps, row.ilp, row.data.empty() ? "" : ", ",
-                     row.data);
+  return fmt::format("warps {}, ilp {}{}{}", row.warps, row.ilp, row.data.empty() ? "" : ", ", row.data);
 }
 
 /// The number at `key`; nothing where the row has none.
@@ -51,9 +42,7 @@ std::optional<std::int64_t> number_at(const MemoryRow& row, std::string_view key
   const std::string text = row.key(key);
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0
-             ? std::optional(value)
-             : std::nullopt;
+  return error == std::errc() && end == text.data() + text.size() && value > 0 ? std::optional(value) : std::nullopt;
 }
 
 std::int64_t require_number(const MemoryRow& row, std::string_view key) {
@@ -65,20 +54,17 @@ std::int64_t require_number(const MemoryRow& row, std::string_view key) {
 
 /// What stands in `values`, sorted, at `share` of the way.
 double percentile(const std::vector<double>& values, double share) {
-  return values[static_cast<std::size_t>(
-      std::lround(share * static_cast<double>(values.size() - 1)))];
+  return values[static_cast<std::size_t>(std::lround(share * static_cast<double>(values.size() - 1)))];
 }
 
 class TimeCheck {
  public:
-  TimeCheck(const Capture& capture, const TimeSimulation& simulation)
-      : capture_(capture), simulation_(simulation) {}
+  TimeCheck(const Capture& capture, const TimeSimulation& simulation) : capture_(capture), simulation_(simulation) {}
 
   CaptureTimes check() {
     each(capture_.microbench, "microbench.json",
          [&](const MicrobenchRow& row, std::size_t) { check_instruction(row); });
-    each(capture_.memory, "memory.json",
-         [&](const MemoryRow& row, std::size_t) { check_memory(row); });
+    each(capture_.memory, "memory.json", [&](const MemoryRow& row, std::size_t) { check_memory(row); });
     check_lines();
     each(capture_.gemm, "gemm.json", [&](const CapturedGemm& row, std::size_t index) {
       check_gemm(row, kOfLaunch, simulation_.gemms.times, index);
@@ -91,8 +77,6 @@ class TimeCheck {
     for (const auto& [what, count] : unmeasured_) {
       result_.unmeasured.push_back(fmt::format("{} rows of {}", count, what));
     }
-    auto findings = explain_times(result_.rows);
-    result_.findings.insert(result_.findings.end(), findings.begin(), findings.end());
     return std::move(result_);
   }
 
@@ -103,8 +87,7 @@ class TimeCheck {
       if (rows[i].outcome.measured()) {
         check(rows[i], i);
       } else {
-        ++unmeasured_[fmt::format("{} {}: {}", file, rows[i].outcome.status,
-                                  rows[i].outcome.reason)];
+        ++unmeasured_[fmt::format("{} {}: {}", file, rows[i].outcome.status, rows[i].outcome.reason)];
       }
     }
   }
@@ -131,14 +114,13 @@ class TimeCheck {
   }
 
   /// The same case is simulated once.
-  const run::microbench::MicrobenchResult& simulated(const std::string& instruction,
-                                                     std::int64_t warps, std::int64_t ilp) {
+  const run::microbench::MicrobenchResult& simulated(const std::string& instruction, std::int64_t warps,
+                                                     std::int64_t ilp) {
     const std::string key = fmt::format("{}|{}|{}", instruction, warps, ilp);
     auto known = known_.find(key);
     if (known == known_.end()) {
-      const run::microbench::MicrobenchCase which{
-          run::microbench::parse_bench_instruction(instruction), static_cast<int>(warps),
-          static_cast<int>(ilp)};
+      const run::microbench::MicrobenchCase which{run::microbench::parse_bench_instruction(instruction),
+                                                  static_cast<int>(warps), static_cast<int>(ilp)};
       known = known_.emplace(key, simulation_.microbench(which)).first;
     }
     return known->second;
@@ -148,45 +130,12 @@ class TimeCheck {
     const bool sparse = row.instruction.find(".sp") != std::string::npos;
     const bool possible = static_cast<bool>(simulation_.microbench);
     if (row.latency_cycles) {
-      add({"latency", row.instruction, point_of(row), "cycles", sparse, false, *row.latency_cycles},
-          possible, [&]() -> std::optional<double> {
-            return simulated(row.instruction, row.warps, row.ilp).latency_cycles;
-          });
+      add({"latency", row.instruction, point_of(row), "cycles", sparse, *row.latency_cycles}, possible,
+          [&]() -> std::optional<double> { return simulated(row.instruction, row.warps, row.ilp).latency_cycles; });
     }
     if (row.fma_per_clk_per_sm) {
-      add({"throughput", row.instruction, point_of(row), "FMA/clk/SM", sparse, true,
-           *row.fma_per_clk_per_sm},
-          possible,
+      add({"throughput", row.instruction, point_of(row), "FMA/clk/SM", sparse, *row.fma_per_clk_per_sm}, possible,
           [&] { return simulated(row.instruction, row.warps, row.ilp).fma_per_clk_per_sm; });
-    }
-    if (row.latency_cycles && row.fma_per_clk_per_sm) {
-      require_consistent(row);
-    }
-  }
-
-  /// Both figures of a row are one measurement.
-  void require_consistent(const MicrobenchRow& row) {
-    mma::MmaInstruction instruction;
-    try {
-      instruction = mma::parse_instruction(row.instruction);
-    } catch (const base::InputError&) {
-      return;  // "wgmma... rs"
-    }
-    // One instruction is one warp's, but for those of four warps and the quarters of m8n8k4.
-    const mma::MmaShape& shape = instruction.shape;
-    if (instruction.is_asynchronous() || shape.m < 16) {
-      return;
-    }
-    const double product = *row.latency_cycles * *row.fma_per_clk_per_sm;
-    const double macs = static_cast<double>(row.warps) * row.ilp * shape.m * shape.n * shape.k;
-    if (std::fabs(product / macs - 1) > kConsistent) {
-      result_.findings.push_back(
-          {"inconsistent-row",
-           fmt::format(
-               "{}, {}: {:.6g} cycles and {:.6g} FMA/clk/SM contradict each other by {:+.1f} "
-               "%: together they are {:.6g} FMA, but the round has {:.6g}",
-               row.instruction, point_of(row), *row.latency_cycles, *row.fma_per_clk_per_sm,
-               100 * (product / macs - 1), product, macs)});
     }
   }
 
@@ -196,11 +145,9 @@ class TimeCheck {
     if (row.kind == "ldmatrix") {
       check_sm(row, "shared memory", "ldmatrix." + row.key("variant"), "warps", "ilp", 1);
     } else if (row.kind == "ld_shared") {
-      check_sm(row, "shared memory", "ld.shared.u32 " + row.key("conflict_ways") + "-way", "warps",
-               "ilp", 1);
+      check_sm(row, "shared memory", "ld.shared.u32 " + row.key("conflict_ways") + "-way", "warps", "ilp", 1);
     } else if (row.kind == "cp_async") {
-      check_sm(row, "cp.async", "cp.async " + row.key("bytes_per_thread"), "threads", "in_flight",
-               kLanes);
+      check_sm(row, "cp.async", "cp.async " + row.key("bytes_per_thread"), "threads", "in_flight", kLanes);
     } else if (row.kind == "tma") {
       check_sm(row, "TMA", "cp.async.bulk " + row.key("bytes"), "warps", "in_flight", 1);
     } else if (row.kind == "pointer_chase") {
@@ -208,10 +155,11 @@ class TimeCheck {
                     [&](bool) { return chase_of(row); });
     } else if (row.kind == "bandwidth") {
       check_figures(row, "bandwidth", "bandwidth " + row.key("operation"),
-                    static_cast<bool>(simulation_.bandwidth_gb_per_s),
-                    [&](bool) { return bandwidth_of(row); });
+                    static_cast<bool>(simulation_.bandwidth_gb_per_s), [&](bool) { return bandwidth_of(row); });
     } else if (row.kind == "l2_line") {
-      add_line(row);
+      if (const auto found = row.figures.find("latency_cycles"); found != row.figures.end()) {
+        line_cycles_.push_back(found->second);
+      }
     } else {
       check_figures(row, "memory", row.kind, true,
                     [&](bool) -> double { throw base::InputError("not modelled: " + row.kind); });
@@ -220,38 +168,34 @@ class TimeCheck {
 
   /// `simulate(is_rate)` for each figure of the row.
   template <typename Simulate>
-  void check_figures(const MemoryRow& row, const char* group, const std::string& subject,
-                     bool possible, Simulate simulate) {
+  void check_figures(const MemoryRow& row, const char* group, const std::string& subject, bool possible,
+                     Simulate simulate) {
     std::string point;
     for (const auto& [key, value] : row.keys) {
       point += fmt::format("{}{} {}", point.empty() ? "" : ", ", key, value);
     }
     for (const auto& [figure, measured] : row.figures) {
-      const bool is_rate = figure != "latency_cycles";
-      add({group, subject, point, figure, false, is_rate, measured}, possible,
-          [&, is_rate]() -> std::optional<double> { return simulate(is_rate); });
+      add({group, subject, point, figure, false, measured}, possible,
+          [&, is_rate = figure != "latency_cycles"]() -> std::optional<double> { return simulate(is_rate); });
     }
   }
 
   /// What one SM does; `warps_key` counts units of `per_warp`.
-  void check_sm(const MemoryRow& row, const char* group, const std::string& instruction,
-                std::string_view warps_key, std::string_view chains_key, std::int64_t per_warp) {
-    check_figures(
-        row, group, instruction, static_cast<bool>(simulation_.microbench), [&](bool is_rate) {
-          const run::microbench::MicrobenchResult& figures =
-              simulated(instruction, number_at(row, warps_key).value_or(1) / per_warp,
-                        number_at(row, chains_key).value_or(1));
-          return is_rate ? figures.bytes_per_clk_per_sm.value_or(0) : figures.latency_cycles;
-        });
+  void check_sm(const MemoryRow& row, const char* group, const std::string& instruction, std::string_view warps_key,
+                std::string_view chains_key, std::int64_t per_warp) {
+    check_figures(row, group, instruction, static_cast<bool>(simulation_.microbench), [&](bool is_rate) {
+      const run::microbench::MicrobenchResult& figures = simulated(
+          instruction, number_at(row, warps_key).value_or(1) / per_warp, number_at(row, chains_key).value_or(1));
+      return is_rate ? figures.bytes_per_clk_per_sm.value_or(0) : figures.latency_cycles;
+    });
   }
 
   double chase_of(const MemoryRow& row) const {
     const std::int64_t footprint = require_number(row, "footprint_bytes");
     if (row.key("cache") != "cg" && footprint <= simulation_.l1_reach_bytes) {
-      throw base::InputError("not modelled: an L1, which this footprint may lie in");
+      throw base::InputError("not modelled: the L1, in which this footprint may lie");
     }
-    return simulation_.chase_cycles(footprint,
-                                    number_at(row, "stride_bytes").value_or(kDefaultStride));
+    return simulation_.chase_cycles(footprint, number_at(row, "stride_bytes").value_or(kDefaultStride));
   }
 
   double bandwidth_of(const MemoryRow& row) const {
@@ -259,59 +203,23 @@ class TimeCheck {
     if (operation != "read" && operation != "write" && operation != "copy") {
       throw base::InputError("not modelled: bandwidth of '" + operation + "'");
     }
-    return simulation_.bandwidth_gb_per_s(
-        operation == "read"    ? run::microbench::BandwidthOperation::kRead
-        : operation == "write" ? run::microbench::BandwidthOperation::kWrite
-                               : run::microbench::BandwidthOperation::kCopy,
-        require_number(row, "footprint_bytes"));
-  }
-
-  void add_line(const MemoryRow& row) {
-    LineTime time{std::atoll(row.key("sm").c_str()), std::atoll(row.key("line").c_str()), 0};
-    for (auto& [figure, times] :
-         {std::pair("latency_cycles", &lines_), std::pair("first_cycles", &first_reads_)}) {
-      if (const auto found = row.figures.find(figure); found != row.figures.end()) {
-        time.cycles = found->second;
-        times->push_back(time);
-      }
-    }
-  }
-
-  /// Whether SMs and lines fall into sides, told by the measurement alone.
-  void answer_partitions(const char* what, const std::vector<LineTime>& times) {
-    const std::optional<L2Partitions> found = find_partitions(times);
-    if (!found) {
-      return;
-    }
-    result_.answers.push_back(
-        found->seen()
-            ? fmt::format("L2, {}: two sides, {} and {} of {} SMs; {:.0f} cycles to a line of the "
-                          "own side, {:.0f} to one of the other ({:.0f} % of the pairs fit)",
-                          what, found->sms_of_one_side, found->sms - found->sms_of_one_side,
-                          found->sms, found->near_cycles, found->far_cycles, 100 * found->fitting)
-            : fmt::format("L2, {}: no two sides; the best division of {} SMs and {} lines fits "
-                          "{:.0f} % of the pairs, {:.0f} and {:.0f} cycles",
-                          what, found->sms, found->lines, 100 * found->fitting, found->near_cycles,
-                          found->far_cycles));
+    return simulation_.bandwidth_gb_per_s(operation == "read"    ? run::microbench::BandwidthOperation::kRead
+                                          : operation == "write" ? run::microbench::BandwidthOperation::kWrite
+                                                                 : run::microbench::BandwidthOperation::kCopy,
+                                          require_number(row, "footprint_bytes"));
   }
 
   /// Thousands of rows, one per SM and line, become the two ends of their distribution.
   void check_lines() {
-    if (lines_.empty()) {
+    if (line_cycles_.empty()) {
       return;
     }
-    answer_partitions("first read of a line by an SM", first_reads_);
-    answer_partitions("later reads", lines_);
     constexpr double kEnd = 0.05;
-    std::vector<double> cycles;
-    for (const LineTime& line : lines_) {
-      cycles.push_back(line.cycles);
-    }
-    std::ranges::sort(cycles);
+    std::ranges::sort(line_cycles_);
     for (const bool far : {false, true}) {
       add({"L2 lines", far ? "l2_line, farthest 5 %" : "l2_line, nearest 5 %",
-           fmt::format("{} pairs of SM and line", lines_.size()), "cycles", false, false,
-           percentile(cycles, far ? 1 - kEnd : kEnd)},
+           fmt::format("{} pairs of SM and line", line_cycles_.size()), "cycles", false,
+           percentile(line_cycles_, far ? 1 - kEnd : kEnd)},
           static_cast<bool>(simulation_.line_cycles),
           [&]() -> std::optional<double> { return simulation_.line_cycles(); });
     }
@@ -319,8 +227,8 @@ class TimeCheck {
 
   // GEMMs -----------------------------------------------------------------------------------------
 
-  void check_gemm(const CapturedGemm& row, const GemmFigure& figure,
-                  const std::vector<PowerFigures>& simulated_rows, std::size_t index) {
+  void check_gemm(const CapturedGemm& row, const GemmFigure& figure, const std::vector<PowerFigures>& simulated_rows,
+                  std::size_t index) {
     const std::optional<double>& measured = row.*figure.measured;
     if (!measured) {
       return;
@@ -328,26 +236,19 @@ class TimeCheck {
     std::string point = fmt::format("{} x {} x {}", row.m, row.n, row.k);
     if (figure.of_sustained_run) {
       point += ", " + row.data;
-      if (row.clock_mhz && figure.quantity != Quantity::kClock) {
+      if (row.clock_mhz && figure.measured != &CapturedGemm::clock_mhz) {
         point += fmt::format(", {:.0f} MHz", *row.clock_mhz);
       }
     }
-    TimedRow timed{
-        figure.group,
-        fmt::format("{} {}, {}", row.dtype, row.sparse ? "sparse" : "dense", row.library),
-        point,
-        figure.unit,
-        row.sparse,
-        figure.quantity == Quantity::kClock,
-        *measured};
-    timed.quantity = figure.quantity;
-    add(std::move(timed), index < simulated_rows.size(), [&]() -> std::optional<double> {
-      const PowerFigures& figures = simulated_rows[index];
-      if (!(figures.*figure.simulated)) {
-        throw base::InputError(figures.reason);
-      }
-      return figures.*figure.simulated;
-    });
+    add({figure.group, fmt::format("{} {}, {}", row.dtype, row.sparse ? "sparse" : "dense", row.library), point,
+         figure.unit, row.sparse, *measured},
+        index < simulated_rows.size(), [&]() -> std::optional<double> {
+          const PowerFigures& figures = simulated_rows[index];
+          if (!(figures.*figure.simulated)) {
+            throw base::InputError(figures.reason);
+          }
+          return figures.*figure.simulated;
+        });
   }
 
   const Capture& capture_;
@@ -355,7 +256,7 @@ class TimeCheck {
   CaptureTimes result_;
   std::map<std::string, run::microbench::MicrobenchResult> known_;
   std::map<std::string, std::size_t> unmeasured_;
-  std::vector<LineTime> lines_, first_reads_;
+  std::vector<double> line_cycles_;  ///< that an SM waits for a line in the L2
 };
 
 }  // namespace

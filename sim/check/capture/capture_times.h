@@ -10,12 +10,9 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace sptc::check::capture {
-
-enum class Quantity { kTime, kPower, kClock };
 
 /// One measured figure of a capture and what the simulator says.
 struct TimedRow {
@@ -24,41 +21,26 @@ struct TimedRow {
   std::string point;    ///< "warps 4, ilp 3, zeros"
   std::string unit;     ///< "cycles", "FMA/clk/SM", "B/clk/SM", "us"
   bool sparse = false;
-  bool is_rate = false;  ///< more is faster
   double measured = 0;
   std::optional<double> simulated = std::nullopt;
   std::string reason = {};  ///< why it is not simulated
-  Quantity quantity = Quantity::kTime;
 
   /// simulated / measured - 1.
-  std::optional<double> deviation() const;
+  std::optional<double> deviation() const {
+    return simulated ? std::optional(*simulated / measured - 1) : std::nullopt;
+  }
 };
 
-/// Rows that do not fit the others, and what they have in common.
-struct TimeFinding {
-  /// "clock", "instruction", "sparse", "one-time", "inconsistent-row"; of power and of the clock at
-  /// its limit "common-power", "one-power", "common-clock", "one-clock".
-  std::string_view cause;
-  std::string text;
-};
-
-/// Compares every row with the middle of its group: all of a group off by one factor, all rows of
-/// an instruction, all sparse rows, or single rows, where they are further off than the spread of
-/// the others (and than 2 %).
-std::vector<TimeFinding> explain_times(const std::vector<TimedRow>& rows);
-
-/// What the simulator says about times and power. An empty function, or no figures: not simulated.
-/// What a function throws as InputError becomes the reason of the row.
+/// What the simulator says about times and power. An empty function, or no figures: not simulated. What a function
+/// throws as InputError becomes the reason of the row.
 struct TimeSimulation {
   std::string architecture;  ///< of the simulator
   std::string reason;        ///< why nothing is simulated, where nothing is
-  std::function<run::microbench::MicrobenchResult(const run::microbench::MicrobenchCase&)>
-      microbench;
-  // As in MemoryBench.
+  std::function<run::microbench::MicrobenchResult(const run::microbench::MicrobenchCase&)> microbench;
+  // See MemoryBench.
   std::function<double(std::int64_t footprint, std::int64_t stride)> chase_cycles;
   std::function<double()> line_cycles;
-  std::function<double(run::microbench::BandwidthOperation operation, std::int64_t footprint)>
-      bandwidth_gb_per_s;
+  std::function<double(run::microbench::BandwidthOperation operation, std::int64_t footprint)> bandwidth_gb_per_s;
   std::int64_t l1_reach_bytes = 0;  ///< up to here a load may hit an L1, which is not modelled
   GemmSimulation gemms;
 };
@@ -66,11 +48,8 @@ struct TimeSimulation {
 /// Every measured figure of a capture beside the simulated one.
 struct CaptureTimes {
   std::vector<TimedRow> rows;
-  std::vector<TimeFinding> findings;
   /// "9 rows of memory.json are absent: bulk copies need sm_90".
   std::vector<std::string> unmeasured;
-  /// What the measurements say by themselves: whether the L2 has a near and a far side.
-  std::vector<std::string> answers;
 };
 
 CaptureTimes compare_times(const Capture& capture, const TimeSimulation& simulation);

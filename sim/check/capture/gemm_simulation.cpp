@@ -30,11 +30,9 @@ run::VariantResult at_clock(run::VariantResult figures, double clock_mhz) {
   return figures;
 }
 
-/// The simulated GPU of the capture.
 class CapturedGpu {
  public:
-  CapturedGpu(const config::Architecture& architecture, const Capture& capture,
-              run::Fidelity fidelity)
+  CapturedGpu(const config::Architecture& architecture, const Capture& capture, run::Fidelity fidelity)
       : gpu_(architecture.gpu), capture_(capture) {
     launch_options_.fidelity = fidelity;
     launch_options_.check = run::CheckMode::kNone;
@@ -49,8 +47,7 @@ class CapturedGpu {
   PowerFigures time(const CapturedGemm& row) {
     const run::VariantResult launch = figures_of(row);
     PowerFigures figures;
-    figures.time_us =
-        at_clock(launch, row.clock_mhz.value_or(launch.timing.clock_mhz)).timing.time_us;
+    figures.time_us = at_clock(launch, row.clock_mhz.value_or(launch.timing.clock_mhz)).timing.time_us;
     return figures;
   }
 
@@ -87,8 +84,7 @@ class CapturedGpu {
     if (std::find(names.begin(), names.end(), gpu_.name) == names.end()) {
       throw base::InputError("'" + gpu_.name + "' has no energy file");
     }
-    energy::PowerSpec spec =
-        config::power_spec(config::load_energy(gpu_.name).config, architecture.gpu);
+    energy::PowerSpec spec = config::power_spec(config::load_energy(gpu_.name).config, architecture.gpu);
     spec.power_limit_w = capture_.power_limit_w.value_or(spec.power_limit_w);
     spec.static_power.board_idle_w = capture_.idle_w.value_or(spec.static_power.board_idle_w);
     config::check_static_power(spec);
@@ -116,8 +112,7 @@ class CapturedGpu {
   run::VariantResult figures_of(const CapturedGemm& row) {
     if (row.library == "wgmma") {
       throw base::InputError(
-          "no kernel that is simulated has one warpgroup that copies its tiles "
-          "by cp.async, as the kit's of wgmma");
+          "not modelled: the wgmma kernel of the capture kit, in which one warpgroup copies its tiles by cp.async");
     }
     const workload::Operation op = operation_of(row);
     const auto key = row.library == "own" ? std::tuple(true, op.dtype, row.sparse)
@@ -167,8 +162,7 @@ kernels::KernelOverrides own_kernel(numerics::DataType type, bool sparse) {
   constexpr std::int64_t kTile = 128;
   constexpr int kStepsPerStage = 2;
   kernels::KernelOverrides own;
-  own.cta_tile =
-      base::GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
+  own.cta_tile = base::GemmShape{kTile, kTile, kStepsPerStage * mma::gemm_instruction(type, sparse).shape.k};
   own.stages = sparse ? 3 : 4;
   own.family = mma::MmaFamily::kMma;
   return own;

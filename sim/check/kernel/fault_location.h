@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/check/kernel/hypothesis.h"
-#include "sim/check/kernel/mismatch_region.h"
 #include "sim/check/kernel/trial.h"
-
-#include <optional>
-#include <string>
-#include <vector>
 
 namespace sptc::check::kernel {
 
-/// What explains every wrong element of a place, bit for bit.
+/// What explains every wrong element of a place, bit for bit; see Hypothesis.
 struct RegionFault {
-  std::string cause;         ///< one word
-  std::string text;          ///< "D lacks k 96 to 127": what is wrong there
-  bool names_place = false;  ///< `text` says where
+  std::string cause, text;
+  bool names_place = false;
 };
 
 /// A place of D that differs, and what is wrong there.
@@ -34,6 +27,8 @@ struct FaultLocation {
   /// The causes, each once, with "+" between.
   std::string causes() const;
 };
+/// "rows 64 to 127 x columns 32 to 63: D lacks k 96 to 127", places with one fault together.
+std::string text_of(const FaultLocation& location, const KernelData& data);
 
 /// The places alone, as few as tell where D differs.
 FaultLocation find_places(const WrongElements& wrong);
@@ -45,21 +40,16 @@ struct Found {
   Region reach;
 };
 
-/// Proposes places from the wrong elements of `kernel`, tries the hypotheses of families() on each,
-/// cheap ones first, takes what one explains out of `kernel.wrong` and goes on with the rest, until
-/// nothing is explained any more. `found`: where to add what was.
+/// Proposes places from the wrong elements of `kernel`, tries the hypotheses of families() on each, cheap ones first,
+/// takes what one explains out of `kernel.wrong` and goes on with the rest, until nothing is explained any more.
+/// `found`: where to add what was.
 FaultLocation locate_faults(WrongKernel& kernel, std::vector<Found>* found = nullptr);
 
-/// The same for square tiles of a guessed size, of which each may have an order of its sums of its
-/// own. No place unless all wrong elements are explained.
+/// The same for square tiles of a guessed size, of which each may have an order of its sums of its own. No place unless
+/// all wrong elements are explained.
 FaultLocation locate_orders(WrongKernel& kernel);
 
 /// Every change of the whole kernel that its families propose; each has a model.
 std::vector<Hypothesis> kernel_changes(const Trial& trial);
-
-/// "rows 64 to 127 x columns 32 to 63 (tile [1, 1] of 64 x 32)".
-std::string place_text(const Region& region, const KernelData& data);
-/// "rows 64 to 127 x columns 32 to 63: D lacks k 96 to 127", places with one fault together.
-std::string text_of(const FaultLocation& location, const KernelData& data);
 
 }  // namespace sptc::check::kernel

@@ -1,37 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/numerics/word.h"
 #include "sim/check/kernel/kernel_model.h"
 
-#include <cstddef>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
+#include <tuple>
 #include <utility>
-#include <vector>
 
 namespace sptc::check::kernel {
 
 class Trial;
 
-/// Changes the operands of the elements of a selection, as they were read.
-using Change = std::function<void(KernelOperands& operands, const Selection& selection)>;
-/// The word of D[row, column].
-using WordOf = std::function<numerics::Word(std::size_t row, std::size_t column)>;
-
-/// One way in which a kernel may differ from what it is said to be: how that is called, and what
-/// the kernel does then. What it does may refer to the WrongKernel that it was made for.
+/// One way in which a kernel may differ from what it is said to be: how that is called, and how it changes the
+/// execution of a selection of D. It may refer to the WrongKernel that it was made for.
 struct Hypothesis {
-  std::string cause;   ///< one word for programs: "missing-k"
-  std::string text;    ///< for people: "D lacks k 96 to 127"
-  Change change = {};  ///< of operands and metadata; nothing: they are as they are
-  std::optional<KernelModel> model = std::nullopt;  ///< order, rounding, epilogue, how memory is
-                                                    ///< read; nothing: that of the kernel
-  WordOf word = {};                                 ///< of D itself; nothing: D is executed
-  bool names_place = false;                         ///< `text` says where
+  std::string cause;  ///< one word for programs: "missing-k"
+  std::string text;   ///< for people: "D lacks k 96 to 127"
+  /// Changes operands and metadata as they were read; nothing: they are as they are.
+  std::function<void(KernelOperands& operands, const Selection& selection)> change = {};
+  /// Order, rounding, epilogue, how memory is read; nothing: that of the kernel.
+  std::optional<KernelModel> model = std::nullopt;
+  /// The word of D[row, column]; nothing: D is executed.
+  std::function<numerics::Word(std::size_t row, std::size_t column)> word = {};
+  bool names_place = false;  ///< `text` says where
 };
 
 /// What a family has to say of a place, likeliest first.
@@ -40,9 +33,17 @@ struct Proposals {
   double among = 0;         ///< of how many they were chosen, where that is more than their number
   bool is_certain = false;  ///< no other D would fit by chance
 
-  /// A kernel that reads or executes as `model` says.
-  void add(std::string_view cause, std::string text, const KernelModel& model) {
-    list.push_back({std::string(cause), std::move(text), {}, model});
+  /// A kernel whose model is `from` but for `change`; none where that changes nothing.
+  template <typename Change>
+  void add_model(const char* cause, std::string text, const KernelModel& from, const Change& change) {
+    const auto key = [](const KernelModel& model) {
+      return std::tie(model.reading, model.instruction, model.arithmetic, model.order, model.epilogue);
+    };
+    KernelModel model = from;
+    change(model);
+    if (key(model) != key(from)) {
+      list.push_back({cause, std::move(text), {}, std::move(model)});
+    }
   }
 };
 
@@ -54,7 +55,7 @@ enum class Reach {
   kKernel,  ///< on the whole kernel; an edge may take such another way alone
 };
 
-/// Hypotheses of one kind. To add one: a function in hypotheses/, a line in families.cpp, a test.
+/// Hypotheses of one kind. To add one: a function in hypotheses/, its name in families.h and .cpp, a test.
 struct Family {
   Reach reach;
   Proposals (*propose)(const Trial& at);
@@ -62,9 +63,7 @@ struct Family {
 };
 
 namespace hypotheses {
-
 /// All of them, cheap and frequent ones first.
 std::span<const Family> families();
-
 }  // namespace hypotheses
 }  // namespace sptc::check::kernel

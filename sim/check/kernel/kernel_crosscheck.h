@@ -1,51 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/base/matrix.h"
-#include "sim/check/kernel/error_bounds.h"
 #include "sim/check/kernel/fault_location.h"
 #include "sim/check/kernel/kernel_file.h"
-#include "sim/check/kernel/kernel_model.h"
-#include "sim/check/kernel/mismatch_region.h"
-#include "sim/check/kernel/word_comparison.h"
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace sptc::check::kernel {
 
-/// Why D differs.
+/// Why D differs: the cause of a Hypothesis, several of them with "+", and its words.
 struct Explanation {
-  std::string cause;           ///< one word: of a Hypothesis; several of them with "+"
-  std::string text;            ///< in words
+  std::string cause, text;
   std::size_t mismatches = 0;  ///< that remain over all of D; 0: it fits bit for bit
 };
 
 /// The first element of D, row by row, that differs.
 struct FirstMismatch {
-  std::size_t row = 0;
-  std::size_t column = 0;
-  std::string observed;  ///< hexadecimal
-  std::string computed;
+  std::size_t row = 0, column = 0;
+  std::string observed, computed;     ///< hexadecimal
   std::optional<std::uint64_t> ulps;  ///< nothing: NaN or infinity is involved
 };
 
-/// Metadata to which PTX gives no meaning: equal indices, of tf32 what names no half, and of
-/// .sp::ordered_metadata indices that do not rise. D is then what a plain multiplexer selects.
+/// Metadata to which PTX gives no meaning: equal indices, of tf32 what names no half, and of .sp::ordered_metadata
+/// indices that do not rise. D is then what a plain multiplexer selects.
 struct InvalidMetadata {
-  std::size_t nibbles = 0;  ///< how many are invalid
-  std::size_t of = 0;       ///< of how many
-  std::size_t row = 0;      ///< of the first one, row by row
-  std::size_t group = 0;
+  std::size_t nibbles = 0;         ///< how many are invalid
+  std::size_t of = 0;              ///< of how many
+  std::size_t row = 0, group = 0;  ///< of the first one, row by row
   std::uint8_t nibble = 0;
 };
-
-/// Stands for a distance that is no number.
-inline constexpr std::uint8_t kNoDigits = 255;
 
 /// What came of comparing D of a kernel with what it is said to be.
 struct KernelDiagnosis {
@@ -55,17 +36,18 @@ struct KernelDiagnosis {
   Tolerance tolerance;                ///< as given
   std::size_t tolerated = 0;          ///< mismatches within it
   WrongElements wrong;                ///< beyond the tolerance; empty: all of D is equal
-  base::Matrix<std::uint8_t> digits;  ///< of the distance in ulps of wrong elements; kNoDigits: NaN
-                                      ///< or infinity; 0: not wrong
+  base::Matrix<std::uint8_t> digits;  ///< of the distance in ulps of wrong elements; kNoDigits: NaN or infinity; 0: not
+                                      ///< wrong
   FaultLocation location;             ///< where D differs, and what explains single places
   std::vector<Explanation> fitting;   ///< bit for bit, likeliest first; this data tells no more
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
   FaultLocation rest;                  ///< what the nearest leaves: places, and what explains some
   ErrorPopulations populations;        ///< where none fits: of the wrong elements
-  FaultLocation beyond_rounding;       ///< the places of the larger errors, and what explains some
-                                       ///< as far as rounding lets tell
-  std::size_t tried = 0;               ///< changes of the whole kernel, alone and in pairs
+  FaultLocation
+      beyond_rounding;    ///< the places of the larger errors, and what explains some as far as rounding lets tell
+  std::size_t tried = 0;  ///< changes of the whole kernel, alone and in pairs
 
+  static constexpr std::uint8_t kNoDigits = 255;
   bool bit_exact() const { return comparison.mismatches == 0; }
   /// Whether nothing differs by more than the tolerance.
   bool is_right() const { return comparison.mismatches == tolerated; }
@@ -75,14 +57,12 @@ struct KernelDiagnosis {
   }
 };
 
-/// Computes D as `declared` says, compares every word, and where words differ by more than
-/// `tolerance` looks for what explains all of them: changes of the whole kernel, alone and in
-/// pairs; faults of places of D (locate_faults); these on top of the change that explains most; and
-/// where nothing fits, faults that stand out against the rounding of an unknown order. `threads` of
-/// the host. Throws InputError where the operands cannot be read as declared.
-KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared,
-                                  const mma::Target& target, int threads,
-                                  const Tolerance& tolerance = {});
+/// Computes D as `declared` says, compares every word, and where words differ by more than `tolerance` looks for what
+/// explains all of them: changes of the whole kernel, alone and in pairs; faults of places of D (locate_faults); these
+/// on top of the change that explains most; and where nothing fits, faults that stand out against the rounding of an
+/// unknown order. `threads` of the host. Throws InputError where the operands cannot be read as declared.
+KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& declared, const mma::Target& target,
+                                  int threads, const Tolerance& tolerance = {});
 
 /// Where in a kernel to look for `cause`, a sentence; empty: it is not known.
 std::string_view advice(std::string_view cause);
@@ -90,16 +70,14 @@ std::string_view advice(std::string_view cause);
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 
-/// D in characters, of which each stands for a rectangle of elements: whether these differ, and
-/// where no cause is known by how much. Empty where none of them would say "equal".
+/// D in characters, of which each stands for a rectangle of elements: whether these differ, and where no cause is known
+/// by how much. Empty where none of them would say "equal".
 std::string map_text(const KernelDiagnosis& diagnosis);
 
 enum class MapFormat { kSvg, kPng };
-/// By the ending of `path`. Throws InputError where it is neither .svg nor .png.
+/// The format that the ending of `path` says. Throws InputError where it is neither .svg nor .png.
 MapFormat map_format(std::string_view path);
-
-/// The same as an image: where D differs, what is explained in another colour. The SVG names the
-/// places, too.
+/// The same as an image: where D differs, what is explained in another colour. The SVG names the places, too.
 std::string map_image(const KernelCase& kernel, const KernelDiagnosis& diagnosis, MapFormat format);
 
 }  // namespace sptc::check::kernel

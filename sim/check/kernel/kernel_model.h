@@ -14,21 +14,20 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace sptc::check::kernel {
 
 /// A matrix in memory as a user's kernel finds it.
 struct StoredMatrix {
-  std::size_t rows = 0;
-  std::size_t cols = 0;
+  std::size_t rows = 0, cols = 0;
   bool column_major = false;
   std::vector<numerics::Word> words;  ///< rows * cols
 
-  /// The element that a kernel sees which takes the memory as column-major or not, with `pitch`
-  /// elements from one row (column) to the next; 0: as many as there are. Beyond the memory: 0.
-  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major,
-                    std::size_t pitch = 0) const {
+  /// The element that a kernel sees which takes the memory as column-major or not, with `pitch` elements from one row
+  /// (column) to the next; 0: as many as there are. Beyond the memory: 0.
+  numerics::Word at(std::size_t row, std::size_t col, bool as_column_major, std::size_t pitch = 0) const {
     const std::size_t width = pitch > 0 ? pitch : as_column_major ? rows : cols;
     const std::size_t index = as_column_major ? col * width + row : row * width + col;
     return index < words.size() ? words[index] : 0;
@@ -44,30 +43,27 @@ struct KernelData {
   std::optional<StoredMatrix> c;                   ///< [m, n]; nothing: zeros
   std::vector<float> bias;                         ///< [m] or [n]; empty: none
   std::optional<vectors::MetadataInput> metadata;  ///< shape [1, elements]; kIndices: [1, m, k/2]
-  numerics::DataType c_type = numerics::DataType::kF32;
-  numerics::DataType d_type = numerics::DataType::kF32;
+  numerics::DataType c_type = numerics::DataType::kF32, d_type = numerics::DataType::kF32;
 
   bool is_compressed() const { return metadata.has_value(); }
 };
 
-/// What happens to the elements of metadata before they are read: neighbouring fields of so many
-/// bits are exchanged.
+/// Neighbouring fields of so many bits of metadata that are exchanged before it is read.
 enum class Scramble {
   kNone = 0,
-  kSwappedIndices = 2,  ///< the two indices of every nibble
-  kSwappedNibbles = 4,  ///< the two nibbles of every byte
-  kSwappedBytes = 8,    ///< the two bytes of every 16 bits
-  kSwappedHalves = 16,  ///< the two halves of every 32 bits
-  kSwappedWords = 32,   ///< words of 32 bits
-  kIgnored = 64,        ///< not read at all: the first positions of every group
+  kSwappedIndices = 2,
+  kSwappedNibbles = 4,
+  kSwappedBytes = 8,
+  kSwappedHalves = 16,
+  kSwappedWords = 32,
+  kIgnored = 64,  ///< metadata is not read at all: the first positions of every group
 };
 
 /// What a dense A becomes before a sparse instruction reads it.
 enum class Pruning {
   kGiven,      ///< it is legal as it is
   kMagnitude,  ///< the largest of each group stay (sparsity::prune_by_magnitude)
-  kZeroSigns,  ///< it is legal, but a compressor keeps the first that are not +0: -0.0 takes a
-               ///< place
+  kZeroSigns,  ///< it is legal, but a compressor keeps the first that are not +0: -0.0 takes a place
   kSmallest,   ///< the smallest stay
   kAlongM,     ///< by magnitude, in groups along M instead of K
   kHalved,     ///< by magnitude, half as many per group (1:4 instead of 2:4)
@@ -76,12 +72,8 @@ enum class Pruning {
 
 /// How a kernel takes its memory for operands.
 struct Reading {
-  bool a_column_major = false;
-  bool b_column_major = false;
-  bool c_column_major = false;
-  bool d_column_major = false;
-  std::size_t a_pitch = 0;  ///< see StoredMatrix::at
-  std::size_t b_pitch = 0;
+  bool a_column_major = false, b_column_major = false, c_column_major = false, d_column_major = false;
+  std::size_t a_pitch = 0, b_pitch = 0;  ///< see StoredMatrix::at
   vectors::MetadataLayout layout = vectors::MetadataLayout::kCanonical;
   int selector = 0;
   Scramble scramble = Scramble::kNone;
@@ -90,25 +82,19 @@ struct Reading {
   bool operator==(const Reading&) const = default;
 };
 
-/// In which order the accumulators of the slices of K are added.
-enum class Reduction {
-  kSerial,            ///< one after the other, in increasing order, each sum rounded to D's type
-  kSerialReversed,    ///< the same in decreasing order
-  kParallel,          ///< summed in the accumulator's type in increasing order, rounded to D's once
-  kParallelReversed,  ///< the same in decreasing order
-  kTree,              ///< pairs of neighbours, then pairs of pairs, in the accumulator's type
-};
-inline constexpr std::array<std::string_view, 5> kReductions{
-    "serial", "serial-reversed", "parallel", "parallel-reversed", "tree"};
+/// The order in which the accumulators of the slices of K are added. Serial: each sum is rounded to D's type. Parallel:
+/// in the accumulator's type, rounded once. Tree: pairs of neighbours, then pairs of pairs, in the accumulator's type.
+enum class Reduction { kSerial, kSerialReversed, kParallel, kParallelReversed, kTree };
+inline constexpr std::array<std::string_view, 5> kReductions{"serial", "serial-reversed", "parallel",
+                                                             "parallel-reversed", "tree"};
 inline std::string_view name(Reduction reduction) {
   return kReductions[static_cast<std::size_t>(reduction)];
 }
 
-/// In which order a kernel adds along K.
+/// The order in which a kernel adds along K.
 struct KOrder {
-  int slices = 1;  ///< split-K, with an accumulator each
-  /// Slices are whole multiples of this logical k; 0: of the depth of the instruction.
-  int granule = 0;
+  int slices = 1;              ///< split-K, with an accumulator each
+  int granule = 0;             ///< slices are whole multiples of it, in logical k; 0: the instruction's depth
   bool interleaved = false;    ///< slice s takes granules s, s + slices, ... (sliced-K of warps)
   bool decreasing = false;     ///< the steps of a slice run from its end to its beginning
   bool c_in_epilogue = false;  ///< C is added to the sum; else the first slice starts from it
@@ -119,32 +105,22 @@ struct KOrder {
   bool operator==(const KOrder&) const = default;
 };
 
-/// How the last conversion makes D's type of the sum.
-enum class Narrowing {
-  kNearestEven,
-  kTowardZero,
-  kTiesAway,    ///< to nearest, ties away from zero
-  kSaturating,  ///< overflow becomes the largest number
-  kFlushing,    ///< subnormal numbers become zero
-};
-
+/// How the last conversion makes D's type of the sum. Saturating: overflow becomes the largest number. Flushing:
+/// subnormal numbers become zero.
+enum class Narrowing { kNearestEven, kTowardZero, kTiesAway, kSaturating, kFlushing };
 enum class Activation { kNone, kRelu };
 
-/// What follows the sum over K. In f32, each operation rounded to nearest even:
-/// y = fma(alpha', sum, beta C) with alpha' = alpha scale_a scale_b; y += bias; y = activation(y);
-/// D = scale_d y.
+/// What follows the sum over K. In f32, each operation rounded to nearest even: y = fma(alpha', sum, beta C) with
+/// alpha' = alpha scale_a scale_b; y += bias; y = activation(y); D = scale_d y.
 struct Epilogue {
   float alpha = 1, beta = 1;
-  float scale_a = 1, scale_b = 1;  ///< of quantised operands: the value of one unit
-  float scale_d = 1;
-  int c_times = 1;     ///< how often C is added; 2: once more at the end
-  int bias_times = 1;  ///< the same of the bias
+  float scale_a = 1, scale_b = 1, scale_d = 1;
+  int c_times = 1, bias_times = 1;  ///< how often C and the bias are added; 2: once more at the end
   bool bias_of_columns = false;
   int bias_shift = 0;  ///< a line takes the bias of so many lines on, around the end
   bool bias_after_activation = false;
   Activation activation = Activation::kNone;
-  /// To which the sum is rounded before all that.
-  std::optional<numerics::DataType> through = std::nullopt;
+  std::optional<numerics::DataType> through = std::nullopt;  ///< to which the sum is rounded before all that
   Narrowing narrowing = Narrowing::kNearestEven;
 
   bool operator==(const Epilogue&) const = default;
@@ -168,11 +144,23 @@ struct KernelModel {
 
 /// Rows and columns of D.
 struct Selection {
-  std::vector<std::size_t> rows;
-  std::vector<std::size_t> columns;
+  std::vector<std::size_t> rows, columns;
 
   std::size_t elements() const { return rows.size() * columns.size(); }
   static Selection all(const KernelData& data);
+  /// Calls `visit(row, column)` or `visit(row, column, i, j)` for D[row, column], element [i, j] of the selection.
+  template <typename Visit>
+  void each(const Visit& visit) const {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      for (std::size_t j = 0; j < columns.size(); ++j) {
+        if constexpr (std::is_invocable_v<Visit, std::size_t, std::size_t>) {
+          visit(rows[i], columns[j]);
+        } else {
+          visit(rows[i], columns[j], i, j);
+        }
+      }
+    }
+  }
 };
 
 /// The operands of a selection of D in matrix order.
@@ -185,25 +173,32 @@ struct KernelOperands {
   base::Matrix<numerics::Word> d;          ///< [rows, columns], what the kernel returned
 };
 
-/// Reads the memory as `model` does. Throws InputError where it cannot be read so.
-KernelOperands arrange(const KernelData& data, const KernelModel& model,
-                       const Selection& selection);
+/// Parts of K that are multiplied with each other, one after the other: `count` units of A from `a` and of B from `b`;
+/// negative: zeros. A unit is a group of the pattern of a sparse instruction, one k of a dense one.
+struct KPart {
+  std::int64_t a, b;
+  std::size_t count;
+};
+using KMap = std::vector<KPart>;
 
+/// Logical k of a unit.
+std::size_t unit_of(const mma::MmaInstruction& instruction);
+/// A, its metadata and B as a kernel by `map` multiplies them.
+KernelOperands rearranged(const KernelOperands& operands, const KMap& map, const mma::MmaInstruction& instruction);
+
+/// Reads the memory as `model` does. Throws InputError where it cannot be read so.
+KernelOperands arrange(const KernelData& data, const KernelModel& model, const Selection& selection);
 /// Whether both models arrange the same operands from the same memory.
 bool reads_alike(const KernelModel& a, const KernelModel& b);
-
 /// The part of `operands`, which are of all of D, that `selection` needs.
 KernelOperands taken(const KernelOperands& operands, const Selection& selection);
-
 /// Where in K each stored element of row `row` of A stands.
-std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands,
-                                        std::size_t row);
+std::vector<std::size_t> positions_in_k(const KernelModel& model, const KernelOperands& operands, std::size_t row);
 
 /// What `epilogue` makes of a sum in exact arithmetic; `c` and `bias` as they are.
 double epilogue_value(const Epilogue& epilogue, double sum, double c, double bias);
-
 /// The words of D [rows, columns], in `data.d_type`, that `model` computes from `operands`.
-base::Matrix<numerics::Word> execute(const KernelData& data, const KernelModel& model,
-                                     const KernelOperands& operands, int threads = 1);
+base::Matrix<numerics::Word> execute(const KernelData& data, const KernelModel& model, const KernelOperands& operands,
+                                     int threads = 1);
 
 }  // namespace sptc::check::kernel

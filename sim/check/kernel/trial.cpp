@@ -2,34 +2,24 @@
 #include "sim/check/kernel/trial.h"
 
 #include "models/base/error.h"
+#include "models/numerics/codec.h"
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <numeric>
 #include <set>
-#include <utility>
 
 namespace sptc::check::kernel {
 namespace {
 
 using numerics::Word;
 
-constexpr std::size_t kStrongest = 48;
-/// One element says no more than this of what made it: its leading digits.
-constexpr double kBitsOfElement = 10;
-/// A hypothesis met by chance is this unlikely, in bits, over all that are tried.
-constexpr double kMargin = 16;
-constexpr std::size_t kFewLines = 6, kSomeLines = 16, kManyLines = 48, kMostLines = 96;
-
 /// `wanted` of `lines`, those of `first` before others that are spread evenly.
-std::vector<std::size_t> sampled(const std::vector<std::size_t>& lines,
-                                 const std::vector<std::size_t>& first, std::size_t wanted) {
+std::vector<std::size_t> sampled(const std::vector<std::size_t>& lines, const std::vector<std::size_t>& first,
+                                 std::size_t wanted) {
   std::set<std::size_t> sample;
-  for (const std::size_t line : first) {
-    if (sample.size() < (wanted + 1) / 2) {
-      sample.insert(line);
-    }
+  for (std::size_t i = 0; i < first.size() && sample.size() < (wanted + 1) / 2; ++i) {
+    sample.insert(first[i]);
   }
   const std::size_t step = std::max<std::size_t>(1, lines.size() / wanted);
   for (std::size_t i = 0; i < lines.size() && sample.size() < wanted; i += step) {
@@ -40,8 +30,7 @@ std::vector<std::size_t> sampled(const std::vector<std::size_t>& lines,
 
 }  // namespace
 
-WrongKernel::WrongKernel(const KernelData& data_in, const mma::Target& target_in,
-                         KernelModel model_in, int threads_in)
+WrongKernel::WrongKernel(const KernelData& data_in, const mma::Target& target_in, KernelModel model_in, int threads_in)
     : data(data_in),
       target(target_in),
       model(std::move(model_in)),
@@ -59,29 +48,31 @@ Region WrongKernel::whole() const {
   return {{{0, data.m}}, {{0, data.n}}, mismatches()};
 }
 
-bool WrongKernel::agrees(std::size_t row, std::size_t column, Word word, Word returned) const {
-  return word == returned ||
-         (near != nullptr && near->in_bounds(row, column, word, returned).value_or(2) <= 1);
+double WrongKernel::computed_value(std::size_t row, std::size_t column) const {
+  return numerics::to_double(computed(row, column), data.d_type);
 }
 
-std::optional<Outcome> outcome_of(const WrongKernel& kernel, const KernelModel& model,
-                                  const Hypothesis& hypothesis, const Selection& selection,
-                                  int threads) {
+double WrongKernel::observed_value(std::size_t row, std::size_t column) const {
+  return numerics::to_double(observed()(row, column), data.d_type);
+}
+
+std::optional<Outcome> outcome_of(const WrongKernel& kernel, const KernelModel& model, const Hypothesis& hypothesis,
+                                  const Selection& selection, int threads) {
   const KernelModel& own = hypothesis.model ? *hypothesis.model : model;
   try {
-    KernelOperands operands = reads_alike(own, kernel.model) ? taken(kernel.operands, selection)
-                                                             : arrange(kernel.data, own, selection);
-    if (!hypothesis.word) {
-      if (hypothesis.change) {
-        hypothesis.change(operands, selection);
-      }
-      return Outcome{execute(kernel.data, own, operands, threads), std::move(operands.d)};
+    KernelOperands operands =
+        reads_alike(own, kernel.model) ? taken(kernel.operands, selection) : arrange(kernel.data, own, selection);
+    if (hypothesis.change) {
+      hypothesis.change(operands, selection);
     }
-    base::Matrix<Word> words(selection.rows.size(), selection.columns.size());
-    for (std::size_t i = 0; i < words.rows(); ++i) {
-      for (std::size_t j = 0; j < words.cols(); ++j) {
-        words(i, j) = hypothesis.word(selection.rows[i], selection.columns[j]);
-      }
+    base::Matrix<Word> words;
+    if (hypothesis.word) {
+      words = operands.d;
+      selection.each([&](std::size_t row, std::size_t column, std::size_t i, std::size_t j) {
+        words(i, j) = hypothesis.word(row, column);
+      });
+    } else {
+      words = execute(kernel.data, own, operands, threads);
     }
     return Outcome{std::move(words), std::move(operands.d)};
   } catch (const base::InputError&) {
@@ -90,10 +81,8 @@ std::optional<Outcome> outcome_of(const WrongKernel& kernel, const KernelModel& 
 }
 
 Trial::Trial(const WrongKernel& kernel, const Region& region, const KernelModel* from)
-    : kernel_(kernel),
-      model_(from != nullptr ? *from : kernel.model),
-      region_(region),
-      all_{numbers(region.rows), numbers(region.columns)} {
+    : kernel_(kernel), model_(from != nullptr ? *from : kernel.model), region_(region), all_(region.selection()) {
+  constexpr std::size_t kFewLines = 6, kSomeLines = 16, kManyLines = 48, kMostLines = 96;
   find_strongest();
   std::vector<std::size_t> rows, columns;
   for (const auto& [row, column] : strongest_) {
@@ -118,70 +107,57 @@ void Trial::find_strongest() {
     std::size_t row, column;
     double bits;
   };
-  // Of very many wrong elements some say enough.
-  constexpr std::size_t kMostLookedAt = std::size_t{1} << 18;
+  constexpr std::size_t kStrongest = 48;
+  constexpr std::size_t kMostLookedAt = std::size_t{1} << 18;  // of very many wrong elements some say enough
+  constexpr double kBitsOfElement = 10;                        // one says no more of what made it: its leading digits
   const std::size_t step = 1 + region_.mismatches / kMostLookedAt;
   std::size_t seen = 0;
   std::vector<Wrong> all;
-  for (const std::size_t row : all_.rows) {
-    for (const std::size_t column : all_.columns) {
-      if (kernel_.wrong(row, column) == 0 || seen++ % step != 0) {
-        continue;
-      }
-      const Word computed = kernel_.computed(row, column);
-      const Word observed = kernel_.observed()(row, column);
-      std::optional<double> apart;
-      if (kernel_.near != nullptr) {
-        apart = kernel_.near->in_bounds(row, column, computed, observed);
-        apart = apart ? std::optional(std::max(0.0, *apart - 1)) : apart;  // what is near fits all
-      } else if (const auto ulps = ulp_distance(computed, observed, kernel_.data.d_type)) {
-        apart = static_cast<double>(*ulps);
-      }
-      // NaN and infinity say little of what made them.
-      const double bits = apart ? std::log2(1 + *apart) : 1;
-      evidence_bits_ += std::min(bits, kBitsOfElement);
-      all.push_back({row, column, bits});
+  all_.each([&](std::size_t row, std::size_t column) {
+    if (kernel_.wrong(row, column) == 0 || seen++ % step != 0) {
+      return;
     }
-  }
+    const Word computed = kernel_.computed(row, column), observed = kernel_.observed()(row, column);
+    double bits = 1;  // NaN and infinity say little of what made them
+    if (const auto ulps = ulp_distance(computed, observed, kernel_.data.d_type)) {
+      const double apart = kernel_.near != nullptr  // what is near fits all
+                               ? std::max(0.0, *kernel_.near->in_bounds(row, column, computed, observed) - 1)
+                               : static_cast<double>(*ulps);
+      bits = std::log2(1 + apart);
+    }
+    evidence_bits_ += std::min(bits, kBitsOfElement);
+    all.push_back({row, column, bits});
+  });
   const std::size_t count = std::min(kStrongest, all.size());
-  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count),
-                            std::ranges::greater{}, &Wrong::bits);
+  std::ranges::partial_sort(all, all.begin() + static_cast<std::ptrdiff_t>(count), std::ranges::greater{},
+                            &Wrong::bits);
   for (std::size_t i = 0; i < count; ++i) {
     strongest_.emplace_back(all[i].row, all[i].column);
   }
 }
 
 bool Trial::tells_apart(double candidates) const {
+  constexpr double kMargin = 16;  // bits by which one met by chance is unlikely, over all that are tried
   return evidence_bits_ >= kMargin + std::log2(std::max(1.0, candidates));
 }
 
 bool Trial::allows(const Proposals& proposals) const {
-  return proposals.is_certain ||
-         tells_apart(std::max(proposals.among, static_cast<double>(proposals.list.size())));
+  return proposals.is_certain || tells_apart(std::max(proposals.among, static_cast<double>(proposals.list.size())));
 }
 
 double Trial::fit(const Hypothesis& hypothesis) const {
   for (const Selection& step : steps_) {
     const int threads = &step == &steps_.back() ? kernel_.threads : 1;
-    const auto made = outcome_of(kernel_, model_, hypothesis, step, threads);
-    if (!made) {
-      return 0;
-    }
     std::size_t wrong = 0, right = 0, broken = 0;
-    for (std::size_t i = 0; i < step.rows.size(); ++i) {
-      for (std::size_t j = 0; j < step.columns.size(); ++j) {
-        const std::size_t row = step.rows[i], column = step.columns[j];
-        if (kernel_.explained(row, column) != 0) {
-          continue;
-        }
-        const bool is_wrong = kernel_.wrong(row, column) != 0;
-        const bool agrees = kernel_.agrees(row, column, made->computed(i, j), made->observed(i, j));
-        wrong += is_wrong ? 1 : 0;
-        right += is_wrong && agrees ? 1 : 0;
-        broken += !is_wrong && !agrees ? 1 : 0;
-      }
-    }
-    if (right < wrong || broken > 0) {
+    const bool made =
+        compare(kernel_, model_, hypothesis, step, threads, [&](std::size_t row, std::size_t column, bool agrees) {
+          const bool is_wrong = kernel_.wrong(row, column) != 0;
+          const bool counts = kernel_.explained(row, column) == 0;
+          wrong += counts && is_wrong ? 1 : 0;
+          right += counts && is_wrong && agrees ? 1 : 0;
+          broken += counts && !is_wrong && !agrees ? 1 : 0;
+        });
+    if (!made || right < wrong || broken > 0) {
       constexpr double kNotAll = 0.99;
       return wrong == 0 ? 0 : kNotAll * static_cast<double>(right) / static_cast<double>(wrong);
     }
@@ -190,10 +166,8 @@ double Trial::fit(const Hypothesis& hypothesis) const {
 }
 
 std::optional<WordComparison> Trial::score(const Hypothesis& hypothesis, bool on_many) const {
-  const auto made = outcome_of(kernel_, model_, hypothesis, on_many ? many_ : some_,
-                               on_many ? kernel_.threads : 1);
-  return made ? std::optional(compare_words(made->computed, made->observed, kernel_.data.d_type))
-              : std::nullopt;
+  const auto made = outcome_of(kernel_, model_, hypothesis, on_many ? many_ : some_, on_many ? kernel_.threads : 1);
+  return made ? std::optional(compare_words(made->computed, made->observed, kernel_.data.d_type)) : std::nullopt;
 }
 
 }  // namespace sptc::check::kernel

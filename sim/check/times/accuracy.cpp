@@ -21,10 +21,7 @@ namespace {
 constexpr std::size_t kWorst = 10;
 // Fewer rows do not tell a trend from noise.
 constexpr std::size_t kRowsForRoofline = 32;
-// Power.
-constexpr double kShareOfLimit = 0.97;
-constexpr double kIntensity = 800;
-constexpr double kAveragedUs = 1e6;
+constexpr double kAveragedUs = 1e6;  // of power
 // Speed-ups.
 constexpr double kLoss = 0.95;
 constexpr double kSurelyLoss = 0.90;
@@ -38,22 +35,11 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-/// Value below which `share` of `values` lie, interpolated; there is one value at least.
-double quantile(std::vector<double> values, double share) {
-  base::ensure(!values.empty(), "a quantile of nothing");
-  std::sort(values.begin(), values.end());
-  const double at = share * static_cast<double>(values.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, values.size() - 1);
-  const double part = at - static_cast<double>(low);
-  return values[low] * (1 - part) + values[high] * part;
-}
-
 /// Value and weight.
 using Weighted = std::pair<double, double>;
 
-/// The value beyond which half of the weight lies on either side: sum(weight * |value - x|) is
-/// least there. At least one value; weights are positive.
+/// The value beyond which half of the weight lies on either side: sum(weight * |value - x|) is least there. At least
+/// one value; weights are positive.
 double weighted_median(std::vector<Weighted> values) {
   base::ensure(!values.empty(), "the median of nothing");
   std::sort(values.begin(), values.end());
@@ -118,19 +104,14 @@ double bytes_of(numerics::DataType type) {
 }
 
 roofline::GemmWork work_of(const MeasuredLaunch& launch) {
-  const double stored = launch.pattern ? static_cast<double>(launch.pattern->pattern.kept) /
-                                             launch.pattern->pattern.group
-                                       : 1;
+  const double stored =
+      launch.pattern ? static_cast<double>(launch.pattern->pattern.kept) / launch.pattern->pattern.group : 1;
   const double operand = bytes_of(launch.dtype);
   return roofline::work_of(launch.shape, {stored * operand, operand, bytes_of(launch.type_of_d())});
 }
 
-/// What the rooflines leave of the rows that have one.
-struct Residuals {
-  std::vector<double> errors, of_measured, of_simulated;
-};
-
-void fit(const Rows& rows, AccuracyOfKind& kind, Residuals& residuals) {
+/// Fits the roofline of `kind` and appends its errors in percent.
+void fit(const Rows& rows, AccuracyOfKind& kind, std::vector<double>& all_errors) {
   if (rows.size() < kRowsForRoofline) {
     return;
   }
@@ -140,14 +121,12 @@ void fit(const Rows& rows, AccuracyOfKind& kind, Residuals& residuals) {
   }
   kind.roofline = roofline::fit_roofline(measured);
   std::vector<double> errors;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const double time_us = kind.roofline->time_us(measured[i].work);
-    errors.push_back(100 * std::abs(time_us / measured[i].time_us - 1));
-    residuals.of_measured.push_back(std::log(measured[i].time_us / time_us));
-    residuals.of_simulated.push_back(std::log(rows[i]->simulated.time_us / time_us));
+  for (const roofline::TimedGemm& gemm : measured) {
+    const double time_us = kind.roofline->time_us(gemm.work);
+    errors.push_back(100 * std::abs(time_us / gemm.time_us - 1));
   }
   kind.roofline_mape_percent = mean(errors);
-  residuals.errors.insert(residuals.errors.end(), errors.begin(), errors.end());
+  all_errors.insert(all_errors.end(), errors.begin(), errors.end());
 }
 
 void add_kinds(std::span<const Comparison> rows, Accuracy& accuracy) {
@@ -157,56 +136,23 @@ void add_kinds(std::span<const Comparison> rows, Accuracy& accuracy) {
     const MeasuredLaunch& launch = row.measured.launch;
     kinds[{launch.dtype, launch.pattern.has_value(), launch.sparsity()}].push_back(&row);
   }
-  Residuals residuals;
+  std::vector<double> roofline_errors;
   for (const auto& [kind, of_kind] : kinds) {
     accuracy.by.push_back({std::get<0>(kind), std::get<2>(kind), errors_of(of_kind), {}, {}});
-    fit(of_kind, accuracy.by.back(), residuals);
+    fit(of_kind, accuracy.by.back(), roofline_errors);
   }
-  if (!residuals.errors.empty()) {
-    accuracy.baseline_mape_percent = mean(residuals.errors);
-    accuracy.residual_correlation = correlation(residuals.of_measured, residuals.of_simulated);
+  if (!roofline_errors.empty()) {
+    accuracy.baseline_mape_percent = mean(roofline_errors);
   }
-}
-
-std::vector<AccuracyBand> bands_of(std::span<const Comparison> rows) {
-  std::int64_t largest = 0;
-  for (const Comparison& row : rows) {
-    largest = std::max(largest, row.measured.launch.shape.n);
-  }
-  constexpr std::int64_t kFirst = 64;
-  constexpr std::int64_t kFactor = 4;
-  std::vector<AccuracyBand> bands;
-  std::int64_t n_min = 1;
-  for (std::int64_t n_max = kFirst; n_min <= largest; n_min = n_max + 1, n_max *= kFactor) {
-    Rows inside;
-    for (const Comparison& row : rows) {
-      if (row.measured.launch.shape.n >= n_min && row.measured.launch.shape.n <= n_max) {
-        inside.push_back(&row);
-      }
-    }
-    if (!inside.empty()) {
-      bands.push_back({n_min, n_max, errors_of(inside)});
-    }
-  }
-  return bands;
 }
 
 std::vector<Comparison> worst_of(std::span<const Comparison> rows) {
   std::vector<Comparison> worst(rows.begin(), rows.end());
   const auto end = worst.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, rows.size()));
-  std::partial_sort(worst.begin(), end, worst.end(), [](const Comparison& a, const Comparison& b) {
-    return std::abs(a.error()) > std::abs(b.error());
-  });
+  std::partial_sort(worst.begin(), end, worst.end(),
+                    [](const Comparison& a, const Comparison& b) { return std::abs(a.error()) > std::abs(b.error()); });
   worst.erase(end, worst.end());
   return worst;
-}
-
-bool is_at_cap(const Measurement& row) {
-  const auto m = static_cast<double>(row.launch.shape.m);
-  const auto n = static_cast<double>(row.launch.shape.n);
-  const auto k = static_cast<double>(row.launch.shape.k);
-  return row.launch.power_limit_w && *row.power_w >= kShareOfLimit * *row.launch.power_limit_w &&
-         m * n * k / (m * k + k * n + m * n) > kIntensity;
 }
 
 struct Speedup {
@@ -262,16 +208,11 @@ Accuracy measure_accuracy(std::span<const Comparison> rows) {
   base::ensure(!rows.empty(), "no measurement to compare with");
   Accuracy accuracy;
   Rows all;
-  std::vector<double> errors;
   for (const Comparison& row : rows) {
     all.push_back(&row);
-    errors.push_back(100 * std::abs(row.error()));
   }
   accuracy.errors = errors_of(all);
-  accuracy.median_ape_percent = quantile(errors, 0.5);
-  accuracy.p90_ape_percent = quantile(errors, 0.9);
   add_kinds(rows, accuracy);
-  accuracy.bands = bands_of(rows);
   accuracy.worst = worst_of(rows);
   return accuracy;
 }
@@ -288,15 +229,12 @@ std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows) {
   for (const auto& [kind, of_kind] : kinds) {
     const auto& [dtype, sparsity, algorithm] = kind;
     KernelAccuracy figures{dtype, sparsity, algorithm, errors_of(of_kind), {}, 0, 0};
-    figures.recorded = errors_of(of_kind, [](const Comparison& row) {
-      return row.recorded->time_us / row.measured.time_us - 1;
-    });
+    figures.recorded =
+        errors_of(of_kind, [](const Comparison& row) { return row.recorded->time_us / row.measured.time_us - 1; });
     for (const Comparison* row : of_kind) {
       const Prediction &chosen = row->simulated, &ran = *row->recorded;
-      const bool same_tile =
-          chosen.cta_tile.m == ran.cta_tile.m && chosen.cta_tile.n == ran.cta_tile.n;
-      const bool same_cut =
-          chosen.cluster_ctas == ran.cluster_ctas && chosen.split_k == ran.split_k;
+      const bool same_tile = chosen.cta_tile.m == ran.cta_tile.m && chosen.cta_tile.n == ran.cta_tile.n;
+      const bool same_cut = chosen.cluster_ctas == ran.cluster_ctas && chosen.split_k == ran.split_k;
       const double share = 100 / static_cast<double>(of_kind.size());
       figures.same_tile_percent += same_tile ? share : 0;
       figures.same_kernel_percent += same_tile && same_cut ? share : 0;
@@ -308,39 +246,20 @@ std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows) {
 
 bool has_steady_power(const Measurement& row) {
   const std::optional<kernels::Repetition>& repetition = row.launch.repetition;
-  return row.power_w &&
-         (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
+  return row.power_w && (!repetition || (repetition->warmup + repetition->repeat) * row.time_us >= kAveragedUs);
 }
 
-std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows) {
+std::optional<ErrorFigures> measure_power(std::span<const Comparison> rows) {
   Rows steady;
-  std::vector<double> energy_errors;
-  std::vector<double> energy_ratios;
   for (const Comparison& row : rows) {
-    const Measurement& measured = row.measured;
-    if (!has_steady_power(measured) || !row.simulated.power_w) {
-      continue;
-    }
-    steady.push_back(&row);
-    if (is_at_cap(measured)) {
-      // Of the same operations, so that joules compare as joules per operation do.
-      energy_ratios.push_back(*row.simulated.energy_uj / (*measured.power_w * measured.time_us));
-      energy_errors.push_back(100 * std::abs(energy_ratios.back() - 1));
+    if (has_steady_power(row.measured) && row.simulated.power_w) {
+      steady.push_back(&row);
     }
   }
   if (steady.empty()) {
     return std::nullopt;
   }
-  PowerAccuracy accuracy;
-  accuracy.errors = errors_of(steady, [](const Comparison& row) {
-    return *row.simulated.power_w / *row.measured.power_w - 1;
-  });
-  accuracy.at_cap_count = static_cast<std::int64_t>(energy_ratios.size());
-  if (!energy_ratios.empty()) {
-    accuracy.energy_per_flop_error_percent = mean(energy_errors);
-    accuracy.energy_per_flop_median_ratio = quantile(energy_ratios, 0.5);
-  }
-  return accuracy;
+  return errors_of(steady, [](const Comparison& row) { return *row.simulated.power_w / *row.measured.power_w - 1; });
 }
 
 std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows) {
@@ -351,8 +270,7 @@ std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows
       continue;
     }
     // The path of a dense launch is all that its library has to offer.
-    const Path path = launch.pattern ? Path(launch.sparsity(), launch.conditions.algorithm,
-                                            launch.conditions.layout)
+    const Path path = launch.pattern ? Path(launch.sparsity(), launch.conditions.algorithm, launch.conditions.layout)
                                      : Path(launch.sparsity(), {}, {});
     LogTimes& times = launches[launch.gain_key()][path];
     times.measured.push_back(std::log(row.measured.time_us));
@@ -360,8 +278,7 @@ std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows
   }
   const Path dense(MeasuredLaunch().sparsity(), {}, {});
   std::vector<Speedup> all;
-  std::map<std::tuple<numerics::DataType, kernels::Algorithm, std::string>, std::vector<Speedup>>
-      by;
+  std::map<std::tuple<numerics::DataType, kernels::Algorithm, std::string>, std::vector<Speedup>> by;
   for (const auto& [common, by_path] : launches) {
     const auto base = by_path.find(dense);
     if (base == by_path.end()) {

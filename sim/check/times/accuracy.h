@@ -14,7 +14,6 @@
 
 namespace sptc::check::times {
 
-/// One measurement beside its simulation.
 struct Comparison {
   Measurement measured;
   Prediction simulated;
@@ -33,19 +32,12 @@ struct ErrorFigures {
   double bias_percent = 0;  ///< mean of the signed errors
 };
 
-/// Errors of the rows with n in [n_min, n_max].
-struct AccuracyBand {
-  std::int64_t n_min = 0, n_max = 0;
-  ErrorFigures errors;
-};
-
 /// Errors of the rows of one type and sparsity.
 struct AccuracyOfKind {
   numerics::DataType dtype = numerics::DataType::kF16;
   std::string sparsity;
   ErrorFigures errors;
-  /// Four constants fitted to these very rows, and the error of that roofline; nothing for few
-  /// rows.
+  /// Four constants fitted to these very rows, and the error of that roofline; nothing for few rows.
   std::optional<roofline::FittedRoofline> roofline;
   std::optional<double> roofline_mape_percent;
 };
@@ -53,16 +45,10 @@ struct AccuracyOfKind {
 /// How far simulated times are from measured ones.
 struct Accuracy {
   ErrorFigures errors;
-  double median_ape_percent = 0;  ///< median of the absolute percentage errors
-  double p90_ape_percent = 0;     ///< their 90th percentile
   std::vector<AccuracyOfKind> by;
   /// The baseline: the rooflines of `by` on the rows that have one.
   std::optional<double> baseline_mape_percent;
-  /// Of these rows the correlation of log(measured / baseline) with log(simulated / baseline):
-  /// whether what a roofline does not know (tiles, waves, kernel choice) is predicted.
-  std::optional<double> residual_correlation;
-  std::vector<AccuracyBand> bands;  ///< by n, in powers of four
-  std::vector<Comparison> worst;    ///< by absolute error, worst first
+  std::vector<Comparison> worst;  ///< by absolute error, worst first
 };
 
 /// `rows` must not be empty.
@@ -70,8 +56,8 @@ Accuracy measure_accuracy(std::span<const Comparison> rows);
 
 // Kernels -----------------------------------------------------------------------------------------
 
-/// Two errors of the rows that name the kernel that ran: with the kernel that the model chooses,
-/// which is that of model and choice, and with the one that ran, which is that of the model.
+/// Two errors of the rows that name the kernel that ran: with the kernel that the model chooses, which is that of model
+/// and choice, and with the one that ran, which is that of the model.
 struct KernelAccuracy {
   numerics::DataType dtype = numerics::DataType::kF16;
   std::string sparsity;
@@ -81,33 +67,22 @@ struct KernelAccuracy {
   double same_kernel_percent = 0;  ///< also CTAs of the cluster and slices of K
 };
 
-/// By type, sparsity and algorithm, of the rows that have both.
+/// Accuracy by type, sparsity and algorithm, of the rows that have both.
 std::vector<KernelAccuracy> measure_kernels(std::span<const Comparison> rows);
 
 // Power -------------------------------------------------------------------------------------------
 
-/// How far simulated watts and joules are from measured ones. At the cap the watts are those of the
-/// limit, and only the energy of an operation tells: measured watts times measured time, simulated
-/// joules, each over 2 m n k.
-struct PowerAccuracy {
-  ErrorFigures errors;  ///< of the watts, where both are there and steady
-  /// Rows measured at 97 % of their power limit or more, with m n k / (m k + k n + m n) above 800.
-  std::int64_t at_cap_count = 0;
-  std::optional<double> energy_per_flop_error_percent;  ///< of these, the mean absolute one
-  std::optional<double> energy_per_flop_median_ratio;   ///< of these, simulated over measured
-};
-
-/// Whether the watts of a row are those of its launches: NVML averages power over up to a second,
-/// and the pause before is part of that where the launches of a row are done sooner.
+/// Whether the watts of a row are those of its launches: NVML averages power over up to a second, and the pause before
+/// is part of that where the launches of a row are done sooner.
 bool has_steady_power(const Measurement& row);
 
-/// Of the rows with steady power. Nothing where no such row has both watts.
-std::optional<PowerAccuracy> measure_power(std::span<const Comparison> rows);
+/// Errors of the watts of rows with steady power. Nothing where no such row has both watts.
+std::optional<ErrorFigures> measure_power(std::span<const Comparison> rows);
 
 // Speed-ups ---------------------------------------------------------------------------------------
 
-/// How far simulated speed-ups of sparse over dense launches are from measured ones. A speed-up r
-/// is dense over sparse time of one shape.
+/// How far simulated speed-ups of sparse over dense launches are from measured ones. A speed-up r is dense over sparse
+/// time of one shape.
 struct SpeedupFigures {
   std::int64_t count = 0;
   double measured_geomean = 0;
@@ -116,8 +91,8 @@ struct SpeedupFigures {
   /// The least that any one constant has in place of simulated r.
   double constant_error_percent = 0;
   std::optional<double> log_correlation;  ///< of log r; nothing where one of both does not vary
-  /// A loss is an r below 0.95. What was measured from 0.90 to 1.00 may be one by noise alone, and
-  /// counts in none of the three.
+  /// A loss is an r below 0.95. What was measured from 0.90 to 1.00 may be one by noise alone, and counts in none of
+  /// the three.
   std::int64_t losses_measured = 0;  ///< measured r below 0.90
   std::int64_t losses_called = 0;    ///< of these, simulated r below 0.95
   std::int64_t false_losses = 0;     ///< measured r above 1.00, simulated r below 0.95
@@ -136,8 +111,8 @@ struct SpeedupAccuracy {
   std::vector<SpeedupOfKind> by;
 };
 
-/// Pairs launches that have MeasuredLaunch::gain_key() in common. Where rows repeat a launch its
-/// time is their geometric mean. Nothing where no launch was measured both dense and sparse.
+/// Pairs launches that have MeasuredLaunch::gain_key() in common. Where rows repeat a launch its time is their
+/// geometric mean. Nothing where no launch was measured both dense and sparse.
 std::optional<SpeedupAccuracy> measure_speedups(std::span<const Comparison> rows);
 
 }  // namespace sptc::check::times

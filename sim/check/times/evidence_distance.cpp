@@ -25,7 +25,6 @@ using run::EvidenceDistance;
 using Where = EvidenceDistance::Where;
 
 constexpr const char* kFolder = "evidence";
-// In the order of Where.
 constexpr std::array<std::string_view, 4> kKeys{"board", "chip", "generation", "none"};
 
 /// A board with measured pairs.
@@ -43,8 +42,7 @@ std::vector<MeasuredBoard> measured_boards() {
     std::error_code error;
     for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
       const std::string name = entry.path().stem().string();
-      if (entry.path().extension() == ".csv" &&
-          std::binary_search(known.begin(), known.end(), name)) {
+      if (entry.path().extension() == ".csv" && std::binary_search(known.begin(), known.end(), name)) {
         names.insert(name);
       }
     }
@@ -61,8 +59,7 @@ std::vector<MeasuredBoard> measured_boards() {
 class Evidence {
  public:
   explicit Evidence(const config::Architecture& architecture)
-      : own_{architecture.gpu.name, config::chip_of_board(architecture),
-             architecture.gpu.instruction_set},
+      : own_{architecture.gpu.name, config::chip_of_board(architecture), architecture.gpu.instruction_set},
         own_design_(architecture.gpu.fitted_design && !config::is_shipped(architecture)),
         boards_(own_design_ ? std::vector<MeasuredBoard>() : measured_boards()) {}
 
@@ -107,14 +104,13 @@ class Evidence {
   std::vector<MeasuredBoard> boards_;
 };
 
-/// Of the operations that have a gain, or where none has the type of most products.
+/// Types of the operations that have a gain, or where none has the type of most products.
 std::set<DataType> types_of(const run::RunResult& result) {
   std::set<DataType> with_gain;
   std::map<DataType, double> products;
   for (const run::OperationResult& op : result.operations) {
     products[op.dtype] += static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
-                          static_cast<double>(op.shape.k) *
-                          static_cast<double>(op.batch * op.count);
+                          static_cast<double>(op.shape.k) * static_cast<double>(op.batch * op.count);
     if (op.speedup()) {
       with_gain.insert(op.dtype);
     }
@@ -122,8 +118,7 @@ std::set<DataType> types_of(const run::RunResult& result) {
   if (!with_gain.empty() || products.empty()) {
     return with_gain;
   }
-  return {
-      std::ranges::max_element(products, {}, [](const auto& row) { return row.second; })->first};
+  return {std::ranges::max_element(products, {}, [](const auto& row) { return row.second; })->first};
 }
 
 ErrorsByDistance errors_by_distance() {
@@ -131,8 +126,7 @@ ErrorsByDistance errors_by_distance() {
   for (const std::filesystem::path& directory : config::config_directories(kFolder)) {
     const std::filesystem::path file = directory / "distance.json";
     if (std::filesystem::is_regular_file(file)) {
-      return parse_errors_by_distance(io::read_text_file(file, kMostBytes),
-                                      io::printable(file.string()));
+      return parse_errors_by_distance(io::read_text_file(file, kMostBytes), io::printable(file.string()));
     }
   }
   return {};
@@ -157,20 +151,17 @@ ErrorsByDistance parse_errors_by_distance(std::string_view text, const std::stri
       errors[i] = error.get<double>();
     } else if (!error.is_null()) {
       (row.place() / "mean_error_percent")
-          .fail("must be a number from 0, or null where it is not known, not " +
-                io::describe(error));
+          .fail("must be a number from 0, or null where it is not known, not " + io::describe(error));
     }
   }
   return errors;
 }
 
-EvidenceDistance evidence_distance(const run::RunResult& result,
-                                   const config::Architecture& architecture) {
+EvidenceDistance evidence_distance(const run::RunResult& result, const config::Architecture& architecture) {
   return evidence_distance(types_of(result), architecture);
 }
 
-EvidenceDistance evidence_distance(const std::set<DataType>& types,
-                                   const config::Architecture& architecture) {
+EvidenceDistance evidence_distance(const std::set<DataType>& types, const config::Architecture& architecture) {
   Evidence evidence(architecture);
   EvidenceDistance farthest;
   bool any = false;

@@ -23,8 +23,7 @@ bool is_hardware(const sparsity::WeightPattern& pattern, numerics::DataType type
 }
 
 /// `common` with what `launch` says of itself.
-run::SimulationOptions options_of(const MeasuredLaunch& launch,
-                                  const run::SimulationOptions& common) {
+run::SimulationOptions options_of(const MeasuredLaunch& launch, const run::SimulationOptions& common) {
   run::SimulationOptions options = common;
   options.what_ifs = false;
   options.variants = launch.pattern ? run::Variants::kSparse : run::Variants::kDense;
@@ -57,8 +56,7 @@ Prediction at_line(LaunchSimulation& simulation, const Measurement& row, const s
 
 /// Throws for the first row of a type and sparsity without a kernel.
 void require_kernels(std::span<const Measurement> rows, const std::string& file,
-                     const config::Architecture& architecture,
-                     const run::SimulationOptions& options) {
+                     const config::Architecture& architecture, const run::SimulationOptions& options) {
   run::SimulationOptions closed_form = options;
   closed_form.fidelity = run::Fidelity::kAnalytic;
   LaunchSimulation simulation(architecture, closed_form);
@@ -73,17 +71,16 @@ void require_kernels(std::span<const Measurement> rows, const std::string& file,
 
 }  // namespace
 
-LaunchSimulation::LaunchSimulation(const config::Architecture& architecture,
-                                   const run::SimulationOptions& options, bool with_recorded)
+LaunchSimulation::LaunchSimulation(const config::Architecture& architecture, const run::SimulationOptions& options,
+                                   bool with_recorded)
     : architecture_(architecture),
       with_recorded_(with_recorded),
       common_(options),
       options_(options),
       timer_(run::make_timer(architecture_.gpu, options_)) {
-  timer_->before_each(
-      [this](const kernels::GemmProblem& /*problem*/, kernels::KernelOverrides& kernel) {
-        kernel = kernel_.value_or(kernel);
-      });
+  timer_->before_each([this](const kernels::GemmProblem& /*problem*/, kernels::KernelOverrides& kernel) {
+    kernel = kernel_.value_or(kernel);
+  });
 }
 
 Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
@@ -99,27 +96,22 @@ Prediction LaunchSimulation::operator()(const MeasuredLaunch& launch) {
   workload.operations.push_back(op);
   Values& values = values_.try_emplace(launch.operands, launch.operands).first->second;
   kernel_ = with_recorded_ ? launch.kernel : std::nullopt;
-  const run::RunResult result = run::run_workload(workload, architecture_, options_, &values.data,
-                                                  *timer_, {}, &values.switching);
+  const run::RunResult result =
+      run::run_workload(workload, architecture_, options_, &values.data, *timer_, {}, &values.switching);
   const run::OperationResult& row = result.operations.front();
   const run::VariantResult& figures = launch.pattern ? *row.sparse : *row.dense;
-  Prediction prediction{
-      figures.timing.time_us,  figures.timing.launch_us, figures.timing.clock_mhz,    {}, {},
-      figures.kernel.cta_tile, figures.kernel.split_k,   figures.kernel.cluster_ctas, {}};
   const kernels::MemoryTraffic& traffic = figures.traffic.memory;
-  prediction.bytes = {traffic.l2_and_dram.dram(), traffic.l2_and_dram.l2(),
-                      traffic.shared_memory()};
-  if (figures.energy) {
-    prediction.power_w = figures.energy->power_w;
-    prediction.energy_uj = figures.energy->total_uj;
-  }
-  return prediction;
+  return {figures.timing.time_us,      figures.timing.launch_us,
+          figures.timing.clock_mhz,    figures.energy ? std::optional(figures.energy->power_w) : std::nullopt,
+          figures.kernel.cta_tile,     figures.kernel.split_k,
+          figures.kernel.cluster_ctas, {traffic.l2_and_dram.dram(), traffic.l2_and_dram.l2(), traffic.shared_memory()}};
 }
 
-std::vector<Prediction> simulate_launches(
-    std::span<const Measurement> rows, const std::string& file,
-    const config::Architecture& architecture, const run::SimulationOptions& options, int jobs,
-    const std::function<void(std::size_t done, std::size_t total)>& progress, bool with_recorded) {
+std::vector<Prediction> simulate_launches(std::span<const Measurement> rows, const std::string& file,
+                                          const config::Architecture& architecture,
+                                          const run::SimulationOptions& options, int jobs,
+                                          const std::function<void(std::size_t done, std::size_t total)>& progress,
+                                          bool with_recorded) {
   require_kernels(rows, file, architecture, options);
   std::map<decltype(MeasuredLaunch().key()), std::size_t> known;
   std::vector<const Measurement*> distinct;  // the first row of each launch

@@ -19,12 +19,11 @@
 
 namespace sptc::check::times {
 
-/// Simulates measured launches one after the other, each as `run` does a workload of one GEMM under
-/// the conditions of that launch.
+/// Simulates measured launches one after the other, each as `run` does a workload of one GEMM under the conditions of
+/// that launch.
 class LaunchSimulation {
  public:
-  /// `options`: what launches have in common: fidelity, clock, energies. `architecture` must
-  /// outlive it.
+  /// `options`: what launches have in common: fidelity, clock, energies. `architecture` must outlive it.
   /// `with_recorded`: with the kernel that a launch names, where it names one.
   LaunchSimulation(const config::Architecture& architecture, const run::SimulationOptions& options,
                    bool with_recorded = false);
@@ -50,15 +49,14 @@ class LaunchSimulation {
   std::map<workload::DataKind, Values> values_;
 };
 
-/// Simulated launches of `rows`, which are of `file`, in their order. Each of `jobs` processes
-/// takes the next of the distinct launches; with one job nothing is forked. `progress` hears
-/// launches done and how many there are. Throws InputError "file:line: ...": before the simulation,
-/// which may be long, for the first row of a type and sparsity that `architecture` has no kernel
-/// for.
-std::vector<Prediction> simulate_launches(
-    std::span<const Measurement> rows, const std::string& file,
-    const config::Architecture& architecture, const run::SimulationOptions& options, int jobs,
-    const std::function<void(std::size_t done, std::size_t total)>& progress = {},
-    bool with_recorded = false);
+/// Simulated launches of `rows`, which are of `file`, in their order. Each of `jobs` processes takes the next of the
+/// distinct launches; with one job nothing is forked. `progress` hears launches done and how many there are. Throws
+/// InputError "file:line: ...": before the simulation, which may be long, for the first row of a type and sparsity that
+/// `architecture` has no kernel for.
+std::vector<Prediction> simulate_launches(std::span<const Measurement> rows, const std::string& file,
+                                          const config::Architecture& architecture,
+                                          const run::SimulationOptions& options, int jobs,
+                                          const std::function<void(std::size_t done, std::size_t total)>& progress = {},
+                                          bool with_recorded = false);
 
 }  // namespace sptc::check::times

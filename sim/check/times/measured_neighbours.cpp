@@ -20,13 +20,12 @@ struct RowPair {
   const Measurement* sparse = nullptr;
 };
 
-/// Whether `launch` took the path that `asked` takes: the algorithm of the library, and for its
-/// default kernels the layout.
+/// Whether `launch` took the path that `asked` takes: the algorithm of the library, and for its default kernels the
+/// layout.
 bool on_path(const MeasuredLaunch& launch, const run::SimulationOptions& asked) {
   const kernels::Algorithm algorithm = asked.sparse_algorithm.value_or(asked.conditions.algorithm);
   return launch.conditions.algorithm == algorithm &&
-         (algorithm == kernels::Algorithm::kBest ||
-          launch.conditions.layout == asked.conditions.layout);
+         (algorithm == kernels::Algorithm::kBest || launch.conditions.layout == asked.conditions.layout);
 }
 
 /// Pairs of `rows`, each shape and sparsity once, in the order of the sparse rows.
@@ -41,28 +40,17 @@ std::vector<RowPair> pairs_of(const std::vector<Measurement>& rows) {
   std::map<decltype(MeasuredLaunch().key()), bool> seen;
   for (const Measurement& row : rows) {
     const auto base = dense.find(row.launch.gain_key());
-    if (row.launch.pattern && base != dense.end() &&
-        seen.try_emplace(row.launch.key(), true).second) {
+    if (row.launch.pattern && base != dense.end() && seen.try_emplace(row.launch.key(), true).second) {
       pairs.push_back({base->second, &row});
     }
   }
   return pairs;
 }
 
-/// Of the launches of a pair; `board` is that of its file.
+/// Conditions of the launches of a pair; `board` is that of its file.
 std::string conditions_of(const Measurement& row, const std::string& board) {
-  const MeasuredLaunch& launch = row.launch;
-  std::string text =
-      fmt::format("{}, L2 {}, {} algorithm of cuBLASLt and of cuSPARSELt, {} launches", board,
-                  launch.conditions.l2.name(), kernels::name(launch.conditions.algorithm),
-                  kernels::name(launch.conditions.launch));
-  if (launch.d_dtype) {
-    text += fmt::format(", D {}", numerics::name(*launch.d_dtype));
-  }
-  if (launch.power_limit_w) {
-    text += fmt::format(", {:g} W", *launch.power_limit_w);
-  }
-  return text + ", " + (row.source.empty() ? "evidence/" + board + ".csv" : row.source);
+  return fmt::format("{}, cuBLASLt and cuSPARSELt, {}, {}", board, row.launch.conditions_text(),
+                     row.source.empty() ? "evidence/" + board + ".csv" : row.source);
 }
 
 run::MeasuredTime time_of(LaunchSimulation& simulation, const Measurement& row) {
@@ -97,10 +85,8 @@ std::set<numerics::DataType> types_of_pairs(const std::vector<Measurement>& rows
   return types;
 }
 
-run::MeasuredGain measured_neighbours(const run::RunResult& result,
-                                      const config::Architecture& architecture,
-                                      const run::SimulationOptions& asked,
-                                      const std::vector<Measurement>& rows) {
+run::MeasuredGain measured_neighbours(const run::RunResult& result, const config::Architecture& architecture,
+                                      const run::SimulationOptions& asked, const std::vector<Measurement>& rows) {
   run::MeasuredGain gain;
   std::vector<const run::OperationResult*> operations;
   for (const run::OperationResult& op : result.operations) {
@@ -141,15 +127,13 @@ run::MeasuredGain measured_neighbours(const run::RunResult& result,
   LaunchSimulation simulation(board, run::resolved(options, board, files));
   for (const RowPair& pair : like) {
     const MeasuredLaunch& launch = pair.sparse->launch;
-    gain.pairs.push_back({launch.shape, launch.dtype, launch.sparsity(),
-                          time_of(simulation, *pair.dense), time_of(simulation, *pair.sparse),
-                          conditions_of(*pair.sparse, board.gpu.name)});
+    gain.pairs.push_back({launch.shape, launch.dtype, launch.sparsity(), time_of(simulation, *pair.dense),
+                          time_of(simulation, *pair.sparse), conditions_of(*pair.sparse, board.gpu.name)});
   }
   return gain;
 }
 
-run::MeasuredGain measured_neighbours(const run::RunResult& result,
-                                      const config::Architecture& architecture,
+run::MeasuredGain measured_neighbours(const run::RunResult& result, const config::Architecture& architecture,
                                       const run::SimulationOptions& asked) {
   return measured_neighbours(result, architecture, asked, evidence_of(architecture.gpu.name));
 }

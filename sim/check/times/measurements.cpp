@@ -35,12 +35,9 @@ constexpr int kThreadsPerWarp = 32;
 constexpr int kRowsOfWarp = 16;  // of a warp of wgmma
 
 constexpr std::array<std::string_view, 26> kColumns = {
-    "m",        "n",       "k",        "time_us_median", "dtype",
-    "sparsity", "d_dtype", "l2",       "launch",         "algorithm",
-    "warmup",   "repeat",  "operands", "clock_mhz",      "power_limit_w",
-    "power_w",  "batch",   "source",   "layout",         "alg",
-    "tile",     "cluster", "stages",   "kernel_notes",   "grid",
-    "block"};
+    "m",         "n",      "k",      "time_us_median", "dtype",     "sparsity",      "d_dtype", "l2",    "launch",
+    "algorithm", "warmup", "repeat", "operands",       "clock_mhz", "power_limit_w", "power_w", "batch", "source",
+    "layout",    "alg",    "tile",   "cluster",        "stages",    "kernel_notes",  "grid",    "block"};
 constexpr std::array<std::string_view, 4> kRequired{"m", "n", "k", "time_us_median"};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
@@ -50,8 +47,7 @@ constexpr std::array<std::string_view, 4> kRequired{"m", "n", "k", "time_us_medi
 /// Which field of a record each column is in.
 using Layout = std::map<std::string_view, std::size_t>;
 
-Layout read_header(const io::CsvRecord& header, const std::string& file,
-                   std::vector<std::string>* ignored) {
+Layout read_header(const io::CsvRecord& header, const std::string& file, std::vector<std::string>* ignored) {
   Layout layout;
   for (std::size_t i = 0; i < header.fields.size(); ++i) {
     const std::string& name = header.fields[i];
@@ -67,14 +63,13 @@ Layout read_header(const io::CsvRecord& header, const std::string& file,
   for (const std::string_view column : kRequired) {
     if (!layout.contains(column)) {
       fail(file, header.line,
-           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median",
-                       column, io::printable(fmt::format("{}", fmt::join(header.fields, ",")))));
+           fmt::format("the column '{}' is missing in '{}'; needed: m, n, k, time_us_median", column,
+                       io::printable(fmt::format("{}", fmt::join(header.fields, ",")))));
     }
   }
   return layout;
 }
 
-/// One record with its columns by name.
 class Row {
  public:
   Row(const io::CsvRecord& record, const Layout& layout, const std::string& file)
@@ -87,9 +82,7 @@ class Row {
   }
   bool says(std::string_view column) const { return !field(column).empty(); }
 
-  [[noreturn]] void fail(std::string_view problem) const {
-    times::fail(file_, record_.line, problem);
-  }
+  [[noreturn]] void fail(std::string_view problem) const { times::fail(file_, record_.line, problem); }
 
   template <typename Number>
   Number number(std::string_view column, Number least, Number most) const {
@@ -97,17 +90,14 @@ class Row {
     Number value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     // Not a number is in no range.
-    if (error != std::errc() || end != text.data() + text.size() ||
-        !(value >= least && value <= most)) {
+    if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
       fail(fmt::format("{} must be {} from {} to {}, not '{}'", column,
-                       std::is_integral_v<Number> ? "an integer" : "a number", least, most,
-                       io::printable(text)));
+                       std::is_integral_v<Number> ? "an integer" : "a number", least, most, io::printable(text)));
     }
     return value;
   }
 
-  /// Sets `value` to what `parse` makes of a field that says something; its InputError names the
-  /// line.
+  /// Sets `value` to what `parse` makes of a field that says something; its InputError names the line.
   template <typename Parse, typename Value>
   void read(std::string_view column, Parse parse, Value& value) const {
     if (!says(column)) {
@@ -119,8 +109,7 @@ class Row {
       fail(error.what());
     }
   }
-  void read(std::string_view column, double least, double most,
-            std::optional<double>& value) const {
+  void read(std::string_view column, double least, double most, std::optional<double>& value) const {
     if (says(column)) {
       value = number(column, least, most);
     }
@@ -141,7 +130,7 @@ void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
     launch.dtype = format->type;
     launch.scale_block = format->scale_block;
   }
-  // As in a workload; 1:1 is how SCALE-Sim writes it.
+  // A pattern as in a workload; 1:1 is how SCALE-Sim writes it.
   if (!row.says("sparsity") && sparse) {
     launch.pattern = {sparsity::hardware_pattern(launch.dtype)};
   } else if (row.field("sparsity") != "dense" && row.field("sparsity") != "1:1") {
@@ -149,16 +138,15 @@ void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
       try {
         return sparsity::parse_weight_pattern(text);
       } catch (const base::InputError& error) {
-        throw base::InputError(
-            fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
+        throw base::InputError(fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
       }
     };
     row.read("sparsity", parse, launch.pattern);
   }
   row.read("d_dtype", run::parse_d_dtype, launch.d_dtype);
   if (numerics::info(launch.dtype).is_float() && !numerics::info(launch.type_of_d()).is_float()) {
-    row.fail(fmt::format("d_dtype is '{}', but products of {} are no integers",
-                         numerics::name(launch.type_of_d()), numerics::name(launch.dtype)));
+    row.fail(fmt::format("d_dtype is '{}', but products of {} are no integers", numerics::name(launch.type_of_d()),
+                         numerics::name(launch.dtype)));
   }
 }
 
@@ -193,8 +181,8 @@ std::array<std::int64_t, 3> extents(std::string_view what, std::string_view text
   const char* const end = at + text.size();
   while (at != end && i < result.size()) {
     const auto [next, error] = std::from_chars(at, end, result[i]);
-    const bool bad = error != std::errc() || result[i] < 1 || result[i] > kMaxKernelExtent ||
-                     (next != end && *next != 'x');
+    const bool bad =
+        error != std::errc() || result[i] < 1 || result[i] > kMaxKernelExtent || (next != end && *next != 'x');
     if (bad || next + 1 == end) {
       break;
     }
@@ -202,8 +190,7 @@ std::array<std::int64_t, 3> extents(std::string_view what, std::string_view text
     ++i;
   }
   if (at != end || i == 0) {
-    throw base::InputError(
-        fmt::format("{} must be like 128x64x1, not '{}'", what, io::printable(text)));
+    throw base::InputError(fmt::format("{} must be like 128x64x1, not '{}'", what, io::printable(text)));
   }
   return result;
 }
@@ -212,7 +199,7 @@ bool has(std::string_view notes, std::string_view word) {
   return notes.find(word) != std::string_view::npos;
 }
 
-/// Of the ways to cut a tile of mma.sync into `warps`, the one whose pieces are most like squares.
+/// The way to cut a tile of mma.sync into `warps` whose pieces are most like squares.
 base::GemmShape warp_tile(const base::GemmShape& cta, std::int64_t warps) {
   base::GemmShape best{0, 0, 0};
   for (std::int64_t across = 1; across <= warps; ++across) {
@@ -221,8 +208,7 @@ base::GemmShape warp_tile(const base::GemmShape& cta, std::int64_t warps) {
     }
     const base::GemmShape piece{cta.m / (warps / across), cta.n / across, 0};
     const auto perimeter = piece.m + piece.n;
-    if (best.m == 0 || perimeter < best.m + best.n ||
-        (perimeter == best.m + best.n && piece.m > best.m)) {
+    if (best.m == 0 || perimeter < best.m + best.n || (perimeter == best.m + best.n && piece.m > best.m)) {
       best = piece;
     }
   }
@@ -230,7 +216,7 @@ base::GemmShape warp_tile(const base::GemmShape& cta, std::int64_t warps) {
 }
 
 void read_kernel(const Row& row, MeasuredLaunch& launch) {
-  // Of a 2:4 row cuSPARSELt's numbers stand in `alg`, of a dense one D's order alone in `layout`.
+  // cuSPARSELt's numbers of a 2:4 row stand in `alg`, D's order of a dense one in `layout`.
   if (launch.pattern) {
     row.read("layout", kernels::parse_layout, launch.conditions.layout);
   } else {
@@ -247,8 +233,7 @@ void read_kernel(const Row& row, MeasuredLaunch& launch) {
 
 Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
   if (row.says("batch") && row.field("batch") != "1") {
-    row.fail(fmt::format("batch is '{}', but single GEMMs are scored",
-                         io::printable(row.field("batch"))));
+    row.fail(fmt::format("batch is '{}', but single GEMMs are scored", io::printable(row.field("batch"))));
   }
   Measurement result;
   result.launch = defaults.launch;
@@ -268,6 +253,14 @@ Measurement read_row(const Row& row, const MeasurementDefaults& defaults) {
 
 }  // namespace
 
+std::string MeasuredLaunch::conditions_text() const {
+  std::string text = fmt::format("L2 {}, launch {}, algorithm {}", conditions.l2.name(),
+                                 kernels::name(conditions.launch), kernels::name(conditions.algorithm));
+  text += d_dtype ? fmt::format(", D {}", numerics::name(*d_dtype)) : "";
+  text += repetition ? fmt::format(", {} warm-ups and {} launches", repetition->warmup, repetition->repeat) : "";
+  return text + (power_limit_w ? fmt::format(", {:g} W", *power_limit_w) : "");
+}
+
 numerics::DataType MeasuredLaunch::type_of_d() const {
   kernels::GemmProblem problem;
   problem.dtype = dtype;
@@ -276,11 +269,9 @@ numerics::DataType MeasuredLaunch::type_of_d() const {
 }
 
 std::vector<Measurement> parse_measurements(std::string_view text, const std::string& file,
-                                            const MeasurementDefaults& defaults,
-                                            std::vector<std::string>* ignored) {
+                                            const MeasurementDefaults& defaults, std::vector<std::string>* ignored) {
   const std::vector<io::CsvRecord> records = io::parse_csv(text, file);
-  constexpr std::string_view kNothing =
-      "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
+  constexpr std::string_view kNothing = "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
   if (records.empty()) {
     throw base::InputError(fmt::format(kNothing, file));
   }
@@ -293,23 +284,19 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
   for (std::size_t i = 1; i < records.size(); ++i) {
     if (records[i].fields.size() != records.front().fields.size()) {
       fail(file, records[i].line,
-           fmt::format("{} fields, but the header has {}", records[i].fields.size(),
-                       records.front().fields.size()));
+           fmt::format("{} fields, but the header has {}", records[i].fields.size(), records.front().fields.size()));
     }
     rows.push_back(read_row({records[i], layout, file}, defaults));
   }
   return rows;
 }
 
-std::vector<Measurement> read_measurements(const std::filesystem::path& path,
-                                           const MeasurementDefaults& defaults,
+std::vector<Measurement> read_measurements(const std::filesystem::path& path, const MeasurementDefaults& defaults,
                                            std::vector<std::string>* ignored) {
-  return parse_measurements(io::read_text_file(path, kMaxBytes), io::printable(path.string()),
-                            defaults, ignored);
+  return parse_measurements(io::read_text_file(path, kMaxBytes), io::printable(path.string()), defaults, ignored);
 }
 
-std::optional<kernels::KernelOverrides> recorded_kernel(const KernelFields& fields,
-                                                        const base::GemmShape& shape) {
+std::optional<kernels::KernelOverrides> recorded_kernel(const KernelFields& fields, const base::GemmShape& shape) {
   if (fields.tile.empty()) {
     return std::nullopt;
   }
@@ -323,37 +310,30 @@ std::optional<kernels::KernelOverrides> recorded_kernel(const KernelFields& fiel
   kernel.transposed = fields.notes.ends_with("TNN") || has(fields.notes, "TNN ");
   if (registers) {
     const auto threads = extents("block", fields.block.empty() ? "128" : fields.block);
-    kernel.warp_tile =
-        warp_tile(*kernel.cta_tile, std::max<std::int64_t>(1, threads[0] / kThreadsPerWarp));
+    kernel.warp_tile = warp_tile(*kernel.cta_tile, std::max<std::int64_t>(1, threads[0] / kThreadsPerWarp));
   } else {
-    kernel.warp_tile =
-        kernel.transposed ? base::GemmShape{m, kRowsOfWarp, 0} : base::GemmShape{kRowsOfWarp, n, 0};
+    kernel.warp_tile = kernel.transposed ? base::GemmShape{m, kRowsOfWarp, 0} : base::GemmShape{kRowsOfWarp, n, 0};
   }
   if (!fields.stages.empty()) {
     const std::string_view digits = fields.stages.substr(0, fields.stages.find('.'));
-    kernel.stages =
-        static_cast<int>(std::min<std::int64_t>(extents("stages", digits)[0], kernels::kMaxStages));
+    kernel.stages = static_cast<int>(std::min<std::int64_t>(extents("stages", digits)[0], kernels::kMaxStages));
   }
   if (!fields.cluster.empty()) {
     const auto [x, y, z] = extents("cluster", fields.cluster);
-    kernel.cluster_ctas =
-        static_cast<int>(std::min<std::int64_t>(x * y * z, kernels::kMaxClusterCtas));
+    kernel.cluster_ctas = static_cast<int>(std::min<std::int64_t>(x * y * z, kernels::kMaxClusterCtas));
   }
   if (has(fields.notes, "segment_k")) {
     kernel.decomposition = kernels::Decomposition::kStreamK;
   } else if (has(fields.notes, "splitK") && !fields.grid.empty()) {
     const auto [x, y, z] = extents("grid", fields.grid);
     const std::int64_t tiles = base::ceil_div(shape.m, m) * base::ceil_div(shape.n, n);
-    kernel.split_k =
-        static_cast<int>(std::clamp<std::int64_t>(x * y * z / tiles, 1, kernels::kMaxSplitK));
+    kernel.split_k = static_cast<int>(std::clamp<std::int64_t>(x * y * z / tiles, 1, kernels::kMaxSplitK));
   }
   return kernel;
 }
 
-std::vector<Measurement> recorded_measurements(const workload::Workload& workload,
-                                               const std::string& file,
-                                               const MeasurementDefaults& defaults,
-                                               std::vector<std::string>& notes) {
+std::vector<Measurement> recorded_measurements(const workload::Workload& workload, const std::string& file,
+                                               const MeasurementDefaults& defaults, std::vector<std::string>& notes) {
   std::vector<Measurement> rows;
   std::int64_t without_time = 0;
   std::int64_t of_other_kinds = 0;
@@ -386,14 +366,13 @@ std::vector<Measurement> recorded_measurements(const workload::Workload& workloa
     throw base::InputError(file + ": no launch of one batch has a measured time");
   }
   if (without_time > 0) {
-    notes.push_back(fmt::format("{} {} no measured time", without_time,
-                                without_time == 1 ? "launch has" : "launches have"));
+    notes.push_back(
+        fmt::format("{} {} no measured time", without_time, without_time == 1 ? "launch has" : "launches have"));
   }
   if (of_other_kinds > 0) {
     const bool one = of_other_kinds == 1;
-    notes.push_back(fmt::format(
-        "{} {} of several batches, of convolutions or of block-scaled operands {} not compared",
-        of_other_kinds, one ? "launch" : "launches", one ? "is" : "are"));
+    notes.push_back(fmt::format("{} {} of several batches, of convolutions or of block-scaled operands {} not compared",
+                                of_other_kinds, one ? "launch" : "launches", one ? "is" : "are"));
   }
   return rows;
 }

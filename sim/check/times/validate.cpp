@@ -27,10 +27,8 @@ namespace {
 constexpr std::size_t kMostRowsSimulated = 50;
 
 /// What the figures rest on beside the rows themselves.
-std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
-                                  const std::vector<std::string>& ignored,
-                                  const config::Architecture& architecture,
-                                  const run::SimulationOptions& options) {
+std::vector<std::string> notes_on(const std::vector<Measurement>& measured, const std::vector<std::string>& ignored,
+                                  const config::Architecture& architecture, const run::SimulationOptions& options) {
   std::vector<std::string> notes;
   if (!options.power_note.empty()) {
     notes.push_back(options.power_note);
@@ -38,21 +36,19 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   if (!options.power) {
     notes.push_back(fmt::format("'{}' has no energies, so that no power limit lowers its clock, {}",
                                 architecture.gpu.name, options.clock_policy.name()));
-    const auto watts = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
-      return row.power_w || row.launch.power_limit_w;
-    });
+    const auto watts = std::count_if(measured.begin(), measured.end(),
+                                     [](const Measurement& row) { return row.power_w || row.launch.power_limit_w; });
     if (watts > 0) {
-      notes.push_back(fmt::format("watts of {} rows are compared with nothing", watts));
+      notes.push_back(fmt::format("watts of {} rows are not compared: the board has no energies", watts));
     }
   }
-  const auto brief = std::count_if(measured.begin(), measured.end(), [](const Measurement& row) {
-    return row.power_w && !has_steady_power(row);
-  });
+  const auto brief = std::count_if(measured.begin(), measured.end(),
+                                   [](const Measurement& row) { return row.power_w && !has_steady_power(row); });
   if (options.power && brief > 0) {
-    notes.push_back(fmt::format(
-        "watts of {} rows are not compared: their launches take less than a second in all, over "
-        "which NVML averages power",
-        brief));
+    notes.push_back(
+        fmt::format("watts of {} rows are not compared: their launches take less than a second in all, over "
+                    "which NVML averages power",
+                    brief));
   }
   if (!ignored.empty()) {
     notes.push_back(fmt::format("columns that are not read: {}", fmt::join(ignored, ", ")));
@@ -60,7 +56,7 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured,
   return notes;
 }
 
-/// Of the rows whose simulated power is above their limit; "" where there is none.
+/// A note on rows whose simulated power is above their limit; "" where there is none.
 std::string note_above_limit(const std::vector<Comparison>& rows) {
   constexpr double kRounding = 1.02;
   std::int64_t count = 0;
@@ -87,9 +83,8 @@ std::string note_above_limit(const std::vector<Comparison>& rows) {
 /// The recording that `file` is; nothing where it is a CSV of measured times.
 std::optional<workload::Recording> recording_of(const std::string& file) {
   workload::input::InputStream input{std::filesystem::path(file)};
-  return workload::importer::is_recording(input)
-             ? std::optional(workload::importer::read_recording(input))
-             : std::nullopt;
+  return workload::importer::is_recording(input) ? std::optional(workload::importer::read_recording(input))
+                                                 : std::nullopt;
 }
 
 /// Whether the SMs of `gpu` hold the kernel that `launch` names.
@@ -106,11 +101,9 @@ bool holds_kernel(const MeasuredLaunch& launch, const gpu::GpuSpec& gpu) {
   }
 }
 
-/// Adds to the rows that name their kernel what that one takes; those that no SM of the model holds
-/// are noted.
-void add_recorded(std::vector<Comparison>& rows, const std::string& file,
-                  const config::Architecture& architecture, const run::SimulationOptions& options,
-                  int jobs, std::vector<std::string>& notes) {
+/// Adds to the rows that name their kernel what that one takes; those that no SM of the model holds are noted.
+void add_recorded(std::vector<Comparison>& rows, const std::string& file, const config::Architecture& architecture,
+                  const run::SimulationOptions& options, int jobs, std::vector<std::string>& notes) {
   std::vector<Measurement> named;
   std::vector<Comparison*> places;
   std::size_t lacking = 0;
@@ -126,34 +119,30 @@ void add_recorded(std::vector<Comparison>& rows, const std::string& file,
     places.push_back(&row);
   }
   if (lacking > 0) {
-    notes.push_back(
-        fmt::format("{} rows name a kernel that needs more of an SM than it has", lacking));
+    notes.push_back(fmt::format("{} rows name a kernel that needs more of an SM than it has", lacking));
   }
   if (named.empty()) {
     return;
   }
-  const std::vector<Prediction> launches =
-      simulate_launches(named, file, architecture, options, jobs, {}, true);
+  const std::vector<Prediction> launches = simulate_launches(named, file, architecture, options, jobs, {}, true);
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i]->recorded = launches[i];
   }
 }
 
-std::string board_of(const ValidationJob& job,
-                     const std::optional<workload::Recording>& recording) {
+std::string board_of(const ValidationJob& job, const std::optional<workload::Recording>& recording) {
   if (!job.arch.empty()) {
     return job.arch;
   }
-  return recording && !recording->account.arch.empty() ? recording->account.arch
-                                                       : std::string(kUsualBoard);
+  return recording && !recording->account.arch.empty() ? recording->account.arch : std::string(kUsualBoard);
 }
 
 }  // namespace
 
-MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& variants,
-                                   const std::string& data, const run::SimulationOptions& options) {
+MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& variants, const std::string& data,
+                                   const run::SimulationOptions& options) {
   if (options.fidelity == run::Fidelity::kDatapath) {
-    throw base::InputError("--fidelity: measured times are compared with timing or analytic");
+    throw base::InputError("--fidelity must be timing or analytic: measured times are compared with those");
   }
   MeasurementDefaults defaults;
   const auto format = workload::parse_operand_format(dtype);
@@ -162,7 +151,7 @@ MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& 
   }
   const run::Variants which = run::parse_word<run::Variants>(variants);
   if (which == run::Variants::kBoth) {
-    throw base::InputError("--variants: a measured time is that of a dense or of a sparse launch");
+    throw base::InputError("--variants must be dense or sparse: a measured time is that of one launch");
   }
   defaults.sparse = which == run::Variants::kSparse;
   defaults.launch.dtype = format->type;
@@ -192,9 +181,9 @@ Validation validate(const ValidationJob& job) {
   }
   const std::string file = io::printable(job.file);
   std::vector<std::string> ignored, left_out;
-  const std::vector<Measurement> measured =
-      recording ? recorded_measurements(recording->workload, file, defaults, left_out)
-                : read_measurements(job.file, defaults, &ignored);
+  const std::vector<Measurement> measured = recording
+                                                ? recorded_measurements(recording->workload, file, defaults, left_out)
+                                                : read_measurements(job.file, defaults, &ignored);
   if (!job.fidelity_given && measured.size() > kMostRowsSimulated) {
     options.fidelity = run::Fidelity::kAnalytic;
   }
@@ -210,11 +199,10 @@ Validation validate(const ValidationJob& job) {
   if (std::string above = note_above_limit(rows); !above.empty()) {
     notes.push_back(std::move(above));
   }
-  return validation_of(
-      {architecture.gpu.name, file, std::string(run::name(options.fidelity)),
-       run::made_by(options.fidelity, architecture.gpu.sms),
-       options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
-      std::move(rows));
+  return validation_of({architecture.gpu.name, file, std::string(run::name(options.fidelity)),
+                        run::made_by(options.fidelity, architecture.gpu.sms),
+                        options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},
+                       std::move(rows));
 }
 
 }  // namespace sptc::check::times

@@ -48,7 +48,7 @@ struct Validation {
   Accuracy accuracy;
   std::optional<SpeedupAccuracy> speedup;
   std::vector<KernelAccuracy> kernels;  ///< of rows that name the kernel that ran
-  std::optional<PowerAccuracy> power;
+  std::optional<ErrorFigures> power;    ///< of the watts
 };
 
 /// `rows` must not be empty.
@@ -57,21 +57,19 @@ Validation validation_of(ValidationHeader header, std::vector<Comparison> rows);
 /// One line of conditions, then tables of at most 120 columns.
 std::string validation_text(const Validation& validation);
 
-/// One JSON object (schema "sptcsim-validation/0.2"): arch, measurements, fidelity, made_by, clock,
-/// defaults, count, mape_percent, median_ape_percent, p90_ape_percent, bias_percent, by,
-/// residual_correlation and baseline (null for few rows), bands, worst, speedup (null without
-/// pairs), kernels (of rows that name theirs), power (null without watts), notes.
+/// One JSON object (configs/schema/validation.schema.json): `baseline` is null for few rows, `speedup` without pairs,
+/// `power` without watts.
 std::string validation_json(const Validation& validation);
 
-/// Every row, in the order of the file: m, n, k, dtype, sparsity, d_dtype, measured_us,
-/// simulated_us, error_percent, launch_us, clock_mhz, power_w and measured_power_w (empty where
-/// they are not known), tile (of a CTA, k logical), split_k, source. RFC 4180.
+/// Every row, in the order of the file: m, n, k, dtype, sparsity, d_dtype, measured_us, simulated_us, error_percent,
+/// launch_us, clock_mhz, power_w and measured_power_w (empty where they are not known), tile (of a CTA, k logical),
+/// split_k, source. RFC 4180.
 std::string rows_csv(std::span<const Comparison> rows);
 
-/// `dtype`, `variants` ("dense" or "sparse") and `data` hold of rows that name none. Throws
-/// InputError, which begins with the option of that name.
-MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& variants,
-                                   const std::string& data, const run::SimulationOptions& options);
+/// `dtype`, `variants` ("dense" or "sparse") and `data` hold of rows that name none. Throws InputError, which begins
+/// with the option of that name.
+MeasurementDefaults parse_defaults(const std::string& dtype, const std::string& variants, const std::string& data,
+                                   const run::SimulationOptions& options);
 
 /// Simulates every launch of a file beside its measured time. Throws InputError.
 Validation validate(const ValidationJob& job);

@@ -99,8 +99,7 @@ Row kind_row(std::string_view dtype, std::string_view sparsity, const ErrorFigur
           roofline ? ordered_json(*roofline) : ordered_json()};
 }
 
-Row speedup_row(std::string_view dtype, std::string_view path, std::string_view l2,
-                const SpeedupFigures& figures) {
+Row speedup_row(std::string_view dtype, std::string_view path, std::string_view l2, const SpeedupFigures& figures) {
   return {dtype,
           path,
           l2,
@@ -118,8 +117,7 @@ Row speedup_row(std::string_view dtype, std::string_view path, std::string_view 
 std::vector<Row> kind_rows(const Accuracy& accuracy) {
   std::vector<Row> rows;
   for (const AccuracyOfKind& kind : accuracy.by) {
-    rows.push_back(kind_row(numerics::name(kind.dtype), kind.sparsity, kind.errors,
-                            kind.roofline_mape_percent));
+    rows.push_back(kind_row(numerics::name(kind.dtype), kind.sparsity, kind.errors, kind.roofline_mape_percent));
   }
   return rows;
 }
@@ -127,8 +125,7 @@ std::vector<Row> kind_rows(const Accuracy& accuracy) {
 std::vector<Row> speedup_rows(const SpeedupAccuracy& speedup) {
   std::vector<Row> rows;
   for (const SpeedupOfKind& kind : speedup.by) {
-    rows.push_back(speedup_row(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2,
-                               kind.figures));
+    rows.push_back(speedup_row(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2, kind.figures));
   }
   return rows;
 }
@@ -136,10 +133,9 @@ std::vector<Row> speedup_rows(const SpeedupAccuracy& speedup) {
 std::vector<Row> kernel_rows(const std::vector<KernelAccuracy>& kernels) {
   std::vector<Row> rows;
   for (const KernelAccuracy& kind : kernels) {
-    rows.push_back(Row{numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm),
-                       kind.chosen.count, kind.chosen.mape_percent, kind.chosen.bias_percent,
-                       kind.recorded.mape_percent, kind.recorded.bias_percent,
-                       kind.same_tile_percent, kind.same_kernel_percent});
+    rows.push_back(Row{numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm), kind.chosen.count,
+                       kind.chosen.mape_percent, kind.chosen.bias_percent, kind.recorded.mape_percent,
+                       kind.recorded.bias_percent, kind.same_tile_percent, kind.same_kernel_percent});
   }
   return rows;
 }
@@ -148,9 +144,9 @@ std::vector<Row> worst_rows(const std::vector<Comparison>& worst) {
   std::vector<Row> rows;
   for (const Comparison& row : worst) {
     const MeasuredLaunch& launch = row.measured.launch;
-    rows.push_back(Row{launch.shape.m, launch.shape.n, launch.shape.k,
-                       kernels::name(launch.format()), launch.sparsity(), row.measured.time_us,
-                       row.simulated.time_us, 100 * row.error(), row.measured.source});
+    rows.push_back(Row{launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
+                       launch.sparsity(), row.measured.time_us, row.simulated.time_us, 100 * row.error(),
+                       row.measured.source});
   }
   return rows;
 }
@@ -161,8 +157,7 @@ ordered_json object_of(Columns columns, std::span<const ordered_json> row) {
   ordered_json json = ordered_json::object();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const bool is_rounded = row[i].is_number_float() && !columns[i].is_exact;
-    json[std::string(columns[i].key)] =
-        is_rounded ? ordered_json(rounded(row[i].get<double>())) : row[i];
+    json[std::string(columns[i].key)] = is_rounded ? ordered_json(rounded(row[i].get<double>())) : row[i];
   }
   return json;
 }
@@ -212,20 +207,7 @@ ordered_json baseline_json(const Accuracy& accuracy) {
                            {"exponent", rounded(kind.roofline->exponent)}});
     }
   }
-  return {{"mape_percent", rounded(*accuracy.baseline_mape_percent)},
-          {"rooflines", std::move(rooflines)}};
-}
-
-ordered_json bands_json(const std::vector<AccuracyBand>& bands) {
-  ordered_json rows = ordered_json::array();
-  for (const AccuracyBand& band : bands) {
-    rows.push_back({{"n_min", band.n_min},
-                    {"n_max", band.n_max},
-                    {"count", band.errors.count},
-                    {"mape_percent", rounded(band.errors.mape_percent)},
-                    {"bias_percent", rounded(band.errors.bias_percent)}});
-  }
-  return rows;
+  return {{"mape_percent", rounded(*accuracy.baseline_mape_percent)}, {"rooflines", std::move(rooflines)}};
 }
 
 ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
@@ -233,22 +215,18 @@ ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
     return nullptr;
   }
   const Row all = speedup_row("", "", "", speedup->all);
-  ordered_json json = object_of(Columns(kSpeedupColumns).subspan(kSpeedupKeys),
-                                std::span(all).subspan(kSpeedupKeys));
+  ordered_json json = object_of(Columns(kSpeedupColumns).subspan(kSpeedupKeys), std::span(all).subspan(kSpeedupKeys));
   json["by"] = list_of(kSpeedupColumns, speedup_rows(*speedup));
   return json;
 }
 
-ordered_json power_json(const std::optional<PowerAccuracy>& power) {
+ordered_json power_json(const std::optional<ErrorFigures>& power) {
   if (!power) {
     return nullptr;
   }
-  return {{"count", power->errors.count},
-          {"mape_percent", rounded(power->errors.mape_percent)},
-          {"bias_percent", rounded(power->errors.bias_percent)},
-          {"at_cap_count", power->at_cap_count},
-          {"energy_per_flop_error_percent", or_null(power->energy_per_flop_error_percent)},
-          {"energy_per_flop_median_ratio", or_null(power->energy_per_flop_median_ratio)}};
+  return {{"count", power->count},
+          {"mape_percent", rounded(power->mape_percent)},
+          {"bias_percent", rounded(power->bias_percent)}};
 }
 
 // Text --------------------------------------------------------------------------------------------
@@ -293,22 +271,8 @@ std::string table_of(Columns columns, const std::vector<Row>& rows) {
 
 std::string defaults_text(const MeasurementDefaults& defaults) {
   const MeasuredLaunch& launch = defaults.launch;
-  std::string out = fmt::format(
-      "{} {}, L2 {}, launch {}, algorithm {}", kernels::name(launch.format()),
-      defaults.sparse ? "sparse" : "dense", launch.conditions.l2.name(),
-      kernels::name(launch.conditions.launch), kernels::name(launch.conditions.algorithm));
-  if (launch.d_dtype) {
-    out += fmt::format(", D {}", numerics::name(*launch.d_dtype));
-  }
-  if (launch.repetition) {
-    out += fmt::format(", {} warm-ups and {} launches", launch.repetition->warmup,
-                       launch.repetition->repeat);
-  }
-  if (launch.power_limit_w) {
-    out += fmt::format(", {:g} W", *launch.power_limit_w);
-  }
-  out += fmt::format(", operands {}", workload::name(launch.operands));
-  return out;
+  return fmt::format("{} {}, {}, operands {}", kernels::name(launch.format()), defaults.sparse ? "sparse" : "dense",
+                     launch.conditions_text(), workload::name(launch.operands));
 }
 
 std::string kinds_text(const Accuracy& accuracy) {
@@ -327,17 +291,6 @@ std::string speedups_text(const SpeedupAccuracy& speedup) {
   return "\nspeed-up of sparse over dense\n" + table_of(kSpeedupColumns, rows);
 }
 
-std::string power_text(const PowerAccuracy& power) {
-  std::string text = fmt::format(
-      "\npower of {} rows: error {:.2f} %, bias {:+.2f} %; {} rows at the cap", power.errors.count,
-      power.errors.mape_percent, power.errors.bias_percent, power.at_cap_count);
-  if (power.energy_per_flop_error_percent) {
-    text += fmt::format(": energy per operation {:.2f} % off, median ratio {:.3f}",
-                        *power.energy_per_flop_error_percent, *power.energy_per_flop_median_ratio);
-  }
-  return text + "\n";
-}
-
 std::string worst_text(const Accuracy& accuracy) {
   constexpr std::size_t kWorstInText = 5;
   constexpr std::size_t kSourceWidth = 45;
@@ -352,19 +305,17 @@ std::string worst_text(const Accuracy& accuracy) {
 }  // namespace
 
 Validation validation_of(ValidationHeader header, std::vector<Comparison> rows) {
-  Validation result{std::move(header),      {},
-                    measure_accuracy(rows), measure_speedups(rows),
-                    measure_kernels(rows),  measure_power(rows)};
+  Validation result{std::move(header),  {}, measure_accuracy(rows), measure_speedups(rows), measure_kernels(rows),
+                    measure_power(rows)};
   result.rows = std::move(rows);
   return result;
 }
 
 std::string validation_text(const Validation& validation) {
   const ValidationHeader& header = validation.header;
-  std::string text =
-      fmt::format("{} measured GEMMs of {} against {} ({}), clock {}; unless a row says: {}\n\n",
-                  validation.accuracy.errors.count, header.measurements, header.arch,
-                  header.made_by, header.clock, defaults_text(header.defaults));
+  std::string text = fmt::format("{} measured GEMMs of {} against {} ({}), clock {}; unless a row says: {}\n\n",
+                                 validation.accuracy.errors.count, header.measurements, header.arch, header.made_by,
+                                 header.clock, defaults_text(header.defaults));
   text += kinds_text(validation.accuracy);
   if (validation.speedup) {
     text += speedups_text(*validation.speedup);
@@ -374,7 +325,8 @@ std::string validation_text(const Validation& validation) {
             table_of(kKernelColumns, kernel_rows(validation.kernels));
   }
   if (validation.power) {
-    text += power_text(*validation.power);
+    text += fmt::format("\npower of {} rows: error {:.2f} %, bias {:+.2f} %\n", validation.power->count,
+                        validation.power->mape_percent, validation.power->bias_percent);
   }
   text += worst_text(validation.accuracy);
   for (const std::string& note : header.notes) {
@@ -395,16 +347,12 @@ std::string validation_json(const Validation& validation) {
                              {"defaults", defaults_json(header.defaults)},
                              {"count", accuracy.errors.count},
                              {"mape_percent", rounded(accuracy.errors.mape_percent)},
-                             {"median_ape_percent", rounded(accuracy.median_ape_percent)},
-                             {"p90_ape_percent", rounded(accuracy.p90_ape_percent)},
                              {"bias_percent", rounded(accuracy.errors.bias_percent)},
                              {"by", list_of(kKindColumns, kind_rows(accuracy))},
                              {"speedup", speedup_json(validation.speedup)},
                              {"kernels", list_of(kKernelColumns, kernel_rows(validation.kernels))},
                              {"power", power_json(validation.power)},
-                             {"residual_correlation", or_null(accuracy.residual_correlation)},
                              {"baseline", baseline_json(accuracy)},
-                             {"bands", bands_json(accuracy.bands)},
                              {"worst", list_of(kWorstColumns, worst_rows(accuracy.worst))},
                              {"notes", header.notes}};
   return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
@@ -418,22 +366,18 @@ std::string rows_csv(std::span<const Comparison> rows) {
   for (const Comparison& row : rows) {
     const MeasuredLaunch& launch = row.measured.launch;
     const Prediction& simulated = row.simulated;
-    fmt::format_to(std::back_inserter(out),
-                   "{},{},{},{},{},{},{},{},{},{},{},{},{},{}x{}x{},{},{},{},{},{},{},",
-                   launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
-                   launch.sparsity(), numerics::name(launch.type_of_d()), row.measured.time_us,
-                   rounded(simulated.time_us), rounded(100 * row.error()),
-                   rounded(simulated.launch_us), rounded(simulated.clock_mhz),
-                   or_empty(simulated.power_w), or_empty(row.measured.power_w),
-                   simulated.cta_tile.m, simulated.cta_tile.n, simulated.cta_tile.k,
-                   simulated.split_k, io::csv_field(row.measured.source),
+    fmt::format_to(std::back_inserter(out), "{},{},{},{},{},{},{},{},{},{},{},{},{},{}x{}x{},{},{},{},{},{},{},",
+                   launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()), launch.sparsity(),
+                   numerics::name(launch.type_of_d()), row.measured.time_us, rounded(simulated.time_us),
+                   rounded(100 * row.error()), rounded(simulated.launch_us), rounded(simulated.clock_mhz),
+                   or_empty(simulated.power_w), or_empty(row.measured.power_w), simulated.cta_tile.m,
+                   simulated.cta_tile.n, simulated.cta_tile.k, simulated.split_k, io::csv_field(row.measured.source),
                    launch.conditions.l2.name(), kernels::name(launch.conditions.algorithm),
                    launch.conditions.layout.name(), simulated.cluster_ctas);
     if (row.recorded) {
       const Prediction& recorded = *row.recorded;
-      fmt::format_to(std::back_inserter(out), "{},{}x{}x{},{}\r\n", rounded(recorded.time_us),
-                     recorded.cta_tile.m, recorded.cta_tile.n, recorded.cta_tile.k,
-                     recorded.cluster_ctas);
+      fmt::format_to(std::back_inserter(out), "{},{}x{}x{},{}\r\n", rounded(recorded.time_us), recorded.cta_tile.m,
+                     recorded.cta_tile.n, recorded.cta_tile.k, recorded.cluster_ctas);
     } else {
       out += ",,\r\n";
     }

@@ -41,8 +41,7 @@ BitArray read_bit_array(const std::filesystem::path& path) {
   const io::Tensor& tensor = file.tensors().front();
   const io::ElementType* const type = io::find_element_type(tensor.dtype);
   base::ensure(type != nullptr, "npy array of an element type without a row");
-  BitArray array =
-      make_bit_array({tensor.shape.begin(), tensor.shape.end()}, static_cast<int>(type->bytes));
+  BitArray array = make_bit_array({tensor.shape.begin(), tensor.shape.end()}, static_cast<int>(type->bytes));
   for (std::size_t i = 0; i < array.bits.size(); ++i) {
     const auto bytes = static_cast<std::size_t>(type->bytes);
     // The low bytes come first on a little-endian machine.
@@ -53,8 +52,7 @@ BitArray read_bit_array(const std::filesystem::path& path) {
 
 void write_bit_array(const std::filesystem::path& path, const BitArray& array) {
   const auto bytes = static_cast<std::size_t>(array.element_bytes);
-  io::Tensor tensor{
-      "", fmt::format("U{}", 8 * bytes), {array.shape.begin(), array.shape.end()}, {}};
+  io::Tensor tensor{"", fmt::format("U{}", 8 * bytes), {array.shape.begin(), array.shape.end()}, {}};
   tensor.bytes.resize(array.bits.size() * bytes);
   for (std::size_t i = 0; i < array.bits.size(); ++i) {
     std::memcpy(tensor.bytes.data() + i * bytes, &array.bits[i], bytes);

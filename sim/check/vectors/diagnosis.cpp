@@ -33,35 +33,28 @@ std::vector<std::string> trace_steps(const DotOperands& operands, const MmaInstr
   const auto width = static_cast<std::size_t>(rules.products_per_step);
   auto c = static_cast<Word>(operands.c);
   if (instruction.c_type() != instruction.accumulator) {
-    c = numerics::from_double(numerics::to_double(c, instruction.c_type()),
-                              instruction.accumulator);
+    c = numerics::from_double(numerics::to_double(c, instruction.c_type()), instruction.accumulator);
   }
   for (std::size_t k = 0; k < a.size(); k += width) {
     const std::size_t count = std::min(width, a.size() - k);
-    const mma::StepTrace step =
-        mma::trace_step(a.subspan(k, count), b.subspan(k, count), c, instruction, rules);
-    const std::string where =
-        fmt::format("step {} (k {}..{}), C {}: ", k / width + 1, k, k + count - 1, hex(c, rules));
-    lines.push_back(
-        where +
-        (step.largest_exponent
-             ? fmt::format("largest exponent {}, sum {} * 2^{}, rounded to {}",
-                           *step.largest_exponent, step.sum,
-                           *step.largest_exponent - rules.fraction_bits, hex(step.result, rules))
-             : fmt::format("special values or all zeros give {}", hex(step.result, rules))));
+    const mma::StepTrace step = mma::trace_step(a.subspan(k, count), b.subspan(k, count), c, instruction, rules);
+    const std::string where = fmt::format("step {} (k {}..{}), C {}: ", k / width + 1, k, k + count - 1, hex(c, rules));
+    lines.push_back(where +
+                    (step.largest_exponent
+                         ? fmt::format("largest exponent {}, sum {} * 2^{}, rounded to {}", *step.largest_exponent,
+                                       step.sum, *step.largest_exponent - rules.fraction_bits, hex(step.result, rules))
+                         : fmt::format("special values or all zeros give {}", hex(step.result, rules))));
     c = step.result;
   }
   return lines;
 }
 
-std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction& instruction,
-                               const StepRules& rules) {
+std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction& instruction, const StepRules& rules) {
   if (rules.is_f64()) {
     std::vector<std::string> lines;
     std::uint64_t sum = operands.c;
     for (std::size_t k = 0; k < operands.a64.size(); ++k) {
-      sum = mma::f64_dot(std::span(operands.a64).subspan(k, 1),
-                         std::span(operands.b64).subspan(k, 1), sum);
+      sum = mma::f64_dot(std::span(operands.a64).subspan(k, 1), std::span(operands.b64).subspan(k, 1), sum);
       lines.push_back(fmt::format("after k = {}: {}", k, hex(sum, rules)));
     }
     return lines;
@@ -72,14 +65,13 @@ std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction
     return {fmt::format("sum mod 2^32: {}", hex(dot(operands, wrapping, rules), rules))};
   }
   if (rules.lowered_fp8) {
-    const mma::LoweredTrace lowered = mma::trace_lowered_fp8(
-        operands.a, operands.b, static_cast<Word>(operands.c), instruction, rules);
+    const mma::LoweredTrace lowered =
+        mma::trace_lowered_fp8(operands.a, operands.b, static_cast<Word>(operands.c), instruction, rules);
     return {fmt::format("first f16 step (k mod 4 in {{0,1}}): {}", hex(lowered.partial[0], rules)),
             fmt::format("second f16 step: {}", hex(lowered.partial[1], rules)),
             fmt::format("with C {}: {}", hex(operands.c, rules), hex(lowered.result, rules))};
   }
-  return instruction.scales ? std::vector<std::string>{}
-                            : trace_steps(operands, instruction, rules);
+  return instruction.scales ? std::vector<std::string>{} : trace_steps(operands, instruction, rules);
 }
 
 /// How far a wrong word is off, where no changed rule explains it.
@@ -101,8 +93,8 @@ std::string distance(std::uint64_t computed, std::uint64_t expected, const StepR
                     : fmt::format("products or sum: {} units in the last place apart", apart);
 }
 
-std::string differing_step(const DotOperands& operands, const MmaInstruction& instruction,
-                           const StepRules& rules, std::uint64_t expected) {
+std::string differing_step(const DotOperands& operands, const MmaInstruction& instruction, const StepRules& rules,
+                           std::uint64_t expected) {
   if (rules.is_f64()) {
     return "the chain of fused multiply-adds";
   }
@@ -111,10 +103,9 @@ std::string differing_step(const DotOperands& operands, const MmaInstruction& in
     other.satfinite = !instruction.satfinite;
     StepRules whole = rules;
     whole.products_per_step = instruction.compressed_k();
-    return dot(operands, other, whole) == expected
-               ? (instruction.satfinite ? "overflow: wraps instead of saturating"
-                                        : "overflow: saturates instead of wrapping")
-               : "the exact sum of products";
+    return dot(operands, other, whole) == expected ? (instruction.satfinite ? "overflow: wraps instead of saturating"
+                                                                            : "overflow: saturates instead of wrapping")
+                                                   : "the exact sum of products";
   }
   if (!instruction.scales && !rules.lowered_fp8) {
     for (const auto& [text, variant] : rule_variants(rules)) {
@@ -139,8 +130,7 @@ std::vector<std::pair<std::string, StepRules>> rule_variants(const StepRules& ru
   add(truncates ? "output rounding: to nearest even instead of toward zero"
                 : "output rounding: toward zero instead of to nearest even",
       [&](StepRules& r) {
-        r.rounding =
-            truncates ? mma::OutputRounding::kNearestEven : mma::OutputRounding::kTowardZero;
+        r.rounding = truncates ? mma::OutputRounding::kNearestEven : mma::OutputRounding::kTowardZero;
       });
   for (const int change : {-2, -1, 1, 2}) {
     const int bits = rules.fraction_bits + change;
@@ -159,12 +149,10 @@ std::vector<std::pair<std::string, StepRules>> rule_variants(const StepRules& ru
         r.exponent_floor = std::nullopt;
       });
   if (rules.products_per_step > 1) {
-    add(fmt::format("steps: {} products instead of {}", rules.products_per_step / 2,
-                    rules.products_per_step),
+    add(fmt::format("steps: {} products instead of {}", rules.products_per_step / 2, rules.products_per_step),
         [](StepRules& r) { r.products_per_step /= 2; });
   }
-  add(fmt::format("steps: {} products instead of {}", rules.products_per_step * 2,
-                  rules.products_per_step),
+  add(fmt::format("steps: {} products instead of {}", rules.products_per_step * 2, rules.products_per_step),
       [](StepRules& r) { r.products_per_step *= 2; });
   if (rules.output == numerics::DataType::kF32) {
     const int cleared = rules.cleared_output_bits == 0 ? 10 : 0;
@@ -174,10 +162,9 @@ std::vector<std::pair<std::string, StepRules>> rule_variants(const StepRules& ru
   return variants;
 }
 
-Diagnosis diagnose(const DotOperands& operands, const MmaInstruction& instruction,
-                   const StepRules& rules, std::uint64_t expected) {
-  return {differing_step(operands, instruction, rules, expected),
-          trace(operands, instruction, rules)};
+Diagnosis diagnose(const DotOperands& operands, const MmaInstruction& instruction, const StepRules& rules,
+                   std::uint64_t expected) {
+  return {differing_step(operands, instruction, rules, expected), trace(operands, instruction, rules)};
 }
 
 std::string hex_bits(std::uint64_t bits, int element_bytes) {

@@ -18,13 +18,13 @@ struct Diagnosis {
   std::vector<std::string> trace;  ///< what each step computed
 };
 
-/// Looks for the one change of the rules that gives `expected` (rounding, F, floor, zero rule, L);
-/// where there is none, says how far the last step is off.
-Diagnosis diagnose(const DotOperands& operands, const mma::MmaInstruction& instruction,
-                   const mma::StepRules& rules, std::uint64_t expected);
+/// Looks for the one change of the rules that gives `expected` (rounding, F, floor, zero rule, L); where there is none,
+/// says how far the last step is off.
+Diagnosis diagnose(const DotOperands& operands, const mma::MmaInstruction& instruction, const mma::StepRules& rules,
+                   std::uint64_t expected);
 
-/// The rules with one thing changed, each with its name: rounding, F, floor, zero rule, L, width of
-/// the result. For float rules.
+/// The rules with one thing changed, each with its name: rounding, F, floor, zero rule, L, width of the result. For
+/// float rules.
 std::vector<std::pair<std::string, mma::StepRules>> rule_variants(const mma::StepRules& rules);
 
 /// "0x3f800000": as many digits as the element has.

@@ -24,11 +24,9 @@ using mma::SparseGrouping;
 constexpr std::array<std::string_view, 2> kGroupings{"H1", "H2"};
 
 /// `operands` as `instruction` takes them; nothing where they cannot be its.
-std::optional<MmaOperands> fitted(const MmaOperands& operands,
-                                  const std::optional<MetadataInput>& metadata, const BitArray& d,
-                                  const MmaInstruction& instruction) {
-  if (d.element_bytes != element_bytes(instruction.accumulator) ||
-      instruction.sparse != metadata.has_value()) {
+std::optional<MmaOperands> fitted(const MmaOperands& operands, const std::optional<MetadataInput>& metadata,
+                                  const BitArray& d, const MmaInstruction& instruction) {
+  if (d.element_bytes != element_bytes(instruction.accumulator) || instruction.sparse != metadata.has_value()) {
     return std::nullopt;
   }
   MmaOperands result = operands;
@@ -47,17 +45,16 @@ std::optional<MmaOperands> fitted(const MmaOperands& operands,
 }
 
 /// Elements of D that come out.
-std::size_t matching_elements(const MmaOperands& operands, const BitArray& d,
-                              const MmaInstruction& instruction, const mma::StepRules& rules) {
+std::size_t matching_elements(const MmaOperands& operands, const BitArray& d, const MmaInstruction& instruction,
+                              const mma::StepRules& rules) {
   const BitArray computed = execute(operands, instruction, rules);
-  return std::transform_reduce(d.bits.begin(), d.bits.end(), computed.bits.begin(), std::size_t{0},
-                               std::plus<>(), [](std::uint64_t expected, std::uint64_t got) {
-                                 return std::size_t{expected == got ? 1U : 0U};
-                               });
+  return std::transform_reduce(
+      d.bits.begin(), d.bits.end(), computed.bits.begin(), std::size_t{0}, std::plus<>(),
+      [](std::uint64_t expected, std::uint64_t got) { return std::size_t{expected == got ? 1U : 0U}; });
 }
 
-/// Every (architecture, instruction, grouping) of the catalogue with known arithmetic, once per
-/// architecture and shape of the products: n does not matter.
+/// Every (architecture, instruction, grouping) of the catalogue with known arithmetic, once per architecture and shape
+/// of the products: n does not matter.
 std::vector<Candidate> all_candidates() {
   std::vector<Candidate> candidates;
   std::set<std::string> seen;
@@ -69,11 +66,9 @@ std::vector<Candidate> all_candidates() {
       if (entry.is_software || !seen.insert(key).second) {
         continue;
       }
-      for (const SparseGrouping grouping :
-           {SparseGrouping::kCompressed, SparseGrouping::kLogical}) {
+      for (const SparseGrouping grouping : {SparseGrouping::kCompressed, SparseGrouping::kLogical}) {
         const auto rules = mma::find_step_rules(target.architecture, instruction, grouping);
-        const bool wanted =
-            grouping == SparseGrouping::kCompressed || (instruction.sparse && !exact);
+        const bool wanted = grouping == SparseGrouping::kCompressed || (instruction.sparse && !exact);
         if (rules && wanted) {
           candidates.push_back({target, entry, grouping, *rules});
         }
@@ -85,9 +80,7 @@ std::vector<Candidate> all_candidates() {
 
 std::string describe(const Candidate& candidate) {
   return fmt::format("{:<14} {}{} ({})", candidate.target.architecture, candidate.entry.ptx_name(),
-                     candidate.entry.instruction.sparse
-                         ? fmt::format(", {}", grouping_name(candidate.grouping))
-                         : "",
+                     candidate.entry.instruction.sparse ? fmt::format(", {}", grouping_name(candidate.grouping)) : "",
                      mma::name(candidate.rules.evidence));
 }
 
@@ -95,17 +88,16 @@ nlohmann::ordered_json json_of(const Candidate& candidate) {
   return {{"arch", candidate.target.architecture},
           {"instruction", candidate.entry.ptx_name()},
           {"sass", candidate.entry.sass},
-          {"grouping", candidate.entry.instruction.sparse
-                           ? nlohmann::ordered_json(grouping_name(candidate.grouping))
-                           : nlohmann::ordered_json(nullptr)},
+          {"grouping", candidate.entry.instruction.sparse ? nlohmann::ordered_json(grouping_name(candidate.grouping))
+                                                          : nlohmann::ordered_json(nullptr)},
           {"evidence", mma::name(candidate.rules.evidence)},
           {"matching", candidate.matching}};
 }
 
 }  // namespace
 
-Identification identify(const MmaOperands& operands, const std::optional<MetadataInput>& metadata,
-                        const BitArray& d, mma::Profile profile) {
+Identification identify(const MmaOperands& operands, const std::optional<MetadataInput>& metadata, const BitArray& d,
+                        mma::Profile profile) {
   if (operands.a.shape.size() != 3 || operands.b.shape.size() != 3 ||
       d.shape != std::vector{operands.cases(), operands.rows(), operands.columns()}) {
     throw base::InputError("A, B and D must be [case, M, K], [case, K, N] and [case, M, N]");
@@ -142,12 +134,11 @@ std::string identify_text(const Identification& identification) {
   }
   if (identification.nearest) {
     const Candidate& nearest = *identification.nearest;
-    text += fmt::format("no instruction reproduces D; nearest, {} of {} elements:\n{}\n",
-                        nearest.matching, identification.elements, describe(nearest));
+    text += fmt::format("no instruction reproduces D; nearest, {} of {} elements:\n{}\n", nearest.matching,
+                        identification.elements, describe(nearest));
   }
-  return text + fmt::format("{} of {} instructions reproduce {} elements\n",
-                            identification.matches.size(), identification.candidates,
-                            identification.elements);
+  return text + fmt::format("{} of {} instructions reproduce {} elements\n", identification.matches.size(),
+                            identification.candidates, identification.elements);
 }
 
 std::string identify_json(const Identification& identification) {
@@ -159,16 +150,14 @@ std::string identify_json(const Identification& identification) {
       {"elements", identification.elements},
       {"candidates", identification.candidates},
       {"matches", matches},
-      {"nearest", identification.nearest ? json_of(*identification.nearest)
-                                         : nlohmann::ordered_json(nullptr)}};
+      {"nearest", identification.nearest ? json_of(*identification.nearest) : nlohmann::ordered_json(nullptr)}};
   return root.dump(2) + "\n";
 }
 
 SparseGrouping parse_grouping(std::string_view name) {
   const auto found = std::find(kGroupings.begin(), kGroupings.end(), name);
   if (found == kGroupings.end()) {
-    throw base::InputError("unknown sparse grouping " +
-                           base::unknown_name(io::printable(name), kGroupings));
+    throw base::InputError("unknown sparse grouping " + base::unknown_name(io::printable(name), kGroupings));
   }
   return static_cast<SparseGrouping>(found - kGroupings.begin());
 }

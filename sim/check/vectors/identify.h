@@ -31,11 +31,11 @@ struct Identification {
   std::size_t candidates = 0;        ///< instructions that fit the arrays
 };
 
-/// Tries every instruction of the catalogue whose operands may have these sizes, dense without
-/// `metadata` and sparse with it, over K in increasing k. `operands.c` absent: pass an empty array,
-/// taken as zeros of the candidate's type. Throws InputError where no instruction fits the arrays.
-Identification identify(const MmaOperands& operands, const std::optional<MetadataInput>& metadata,
-                        const BitArray& d, mma::Profile profile);
+/// Tries every instruction of the catalogue whose operands may have these sizes, dense without `metadata` and sparse
+/// with it, over K in increasing k. `operands.c` absent: pass an empty array, taken as zeros of the candidate's type.
+/// Throws InputError where no instruction fits the arrays.
+Identification identify(const MmaOperands& operands, const std::optional<MetadataInput>& metadata, const BitArray& d,
+                        mma::Profile profile);
 
 std::string identify_text(const Identification& identification);
 std::string identify_json(const Identification& identification);

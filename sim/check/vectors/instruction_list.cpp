@@ -13,10 +13,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// Nothing for a routine of several instructions, and where the arithmetic is not known.
-std::optional<mma::StepRules> rules_of(const mma::Target& target,
-                                       const mma::CatalogueEntry& entry) {
-  return entry.is_software ? std::nullopt
-                           : mma::find_step_rules(target.architecture, entry.instruction);
+std::optional<mma::StepRules> rules_of(const mma::Target& target, const mma::CatalogueEntry& entry) {
+  return entry.is_software ? std::nullopt : mma::find_step_rules(target.architecture, entry.instruction);
 }
 
 std::string described(const mma::StepRules& rules) {
@@ -29,16 +27,14 @@ std::string described(const mma::StepRules& rules) {
   const bool is_scaled = rules.scaled_window != mma::ScaledWindow::kNone;
   return fmt::format("L {:>2} F {:>2} {}{}{}{}", rules.products_per_step, rules.fraction_bits,
                      rules.rounding == mma::OutputRounding::kTowardZero ? "RZ" : "RNE",
-                     rules.cleared_output_bits > 0 ? " e8m13" : "",
-                     rules.lowered_fp8 ? " lowered" : "",
+                     rules.cleared_output_bits > 0 ? " e8m13" : "", rules.lowered_fp8 ? " lowered" : "",
                      is_scaled ? " " + std::string(mma::name(rules.scaled_window)) : "");
 }
 
 Json object_of(const mma::StepRules& rules) {
   return {{"products_per_step", rules.products_per_step},
           {"fraction_bits", rules.fraction_bits},
-          {"rounding",
-           rules.rounding == mma::OutputRounding::kTowardZero ? "toward-zero" : "nearest-even"},
+          {"rounding", rules.rounding == mma::OutputRounding::kTowardZero ? "toward-zero" : "nearest-even"},
           {"exponent_floor", rules.exponent_floor ? Json(*rules.exponent_floor) : Json()},
           {"output", numerics::name(rules.output)},
           {"cleared_output_bits", rules.cleared_output_bits},
@@ -74,8 +70,7 @@ std::string instruction_list_text(std::span<const mma::Target> targets) {
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
       const auto rules = rules_of(target, entry);
       text += fmt::format("  {:<78} {:<36} {:<22} {}\n", entry.ptx_name(),
-                          entry.is_software ? "software routine" : entry.sass,
-                          rules ? described(*rules) : "not known",
+                          entry.is_software ? "software routine" : entry.sass, rules ? described(*rules) : "not known",
                           rules ? mma::name(rules->evidence) : "");
       const std::string_view warning = mma::speed_warning(target, entry.instruction);
       text += warning.empty() ? "" : fmt::format("    {}\n", warning);

@@ -32,10 +32,9 @@ struct Extents {
   std::size_t cases, rows, stored_k, groups;
 };
 
-/// By MetadataLayout.
-constexpr std::array<std::string_view, 8> kNames{"canonical",        "cutlass",      "ptx",
-                                                 "indices",          "marlin",       "cutlass-sm90",
-                                                 "cutlass-sm90-k64", "cutlass-sm100"};
+/// Names by MetadataLayout.
+constexpr std::array<std::string_view, 8> kNames{
+    "canonical", "cutlass", "ptx", "indices", "marlin", "cutlass-sm90", "cutlass-sm90-k64", "cutlass-sm100"};
 
 sparsity::MetadataForm form_of(MetadataLayout layout, numerics::DataType type) {
   return sparsity::find_metadata_form(kNames[static_cast<std::size_t>(layout)], type).value();
@@ -50,28 +49,25 @@ sparsity::MetadataForm form_of(const MetadataInput& input, const MmaInstruction&
   return form;
 }
 
-void require_elements(const MetadataInput& input, const Extents& extents,
-                      const MmaInstruction& instruction, const std::string& what) {
+void require_elements(const MetadataInput& input, const Extents& extents, const MmaInstruction& instruction,
+                      const std::string& what) {
   const bool lanes = input.layout == MetadataLayout::kLanes;
   const int element_bits = 8 * metadata_element_bytes(input.layout, instruction.a_type);
   std::size_t per_case = extents.rows * extents.groups * 4 / static_cast<std::size_t>(element_bits);
   if (lanes) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
     if (instruction.family == mma::MmaFamily::kTcgen05 || extents.rows % kRowTile != 0) {
-      throw base::InputError(fmt::format(
-          "{}: lanes are registers of a warp for 16 rows; {} rows of {} need another layout", what,
-          extents.rows, instruction.ptx_name()));
+      throw base::InputError(
+          fmt::format("{}: lanes are registers of a warp for 16 rows; {} rows of {} need another layout", what,
+                      extents.rows, instruction.ptx_name()));
     }
-    per_case = extents.rows / kRowTile *
-               (extents.groups / static_cast<std::size_t>(format.groups())) * kLanes;
+    per_case = extents.rows / kRowTile * (extents.groups / static_cast<std::size_t>(format.groups())) * kLanes;
   }
   if (input.array.shape.empty() || input.array.shape[0] != extents.cases ||
-      input.array.bits.size() != extents.cases * per_case ||
-      input.array.element_bytes * 8 != element_bits) {
+      input.array.bits.size() != extents.cases * per_case || input.array.element_bytes * 8 != element_bits) {
     throw base::InputError(fmt::format(
-        "{}: metadata must hold {} elements of {} bits for each of {} cases, not [{}] of {} bits",
-        what, per_case, element_bits, extents.cases, fmt::join(input.array.shape, ", "),
-        input.array.element_bytes * 8));
+        "{}: metadata must hold {} elements of {} bits for each of {} cases, not [{}] of {} bits", what, per_case,
+        element_bits, extents.cases, fmt::join(input.array.shape, ", "), input.array.element_bytes * 8));
   }
 }
 
@@ -81,8 +77,7 @@ MetadataLayout parse_metadata_layout(std::string_view name) {
   const std::string_view word = name == "pytorch" ? "cutlass" : sparsity::layout_word(name);
   const auto found = std::find(kNames.begin(), kNames.end(), word);
   if (found == kNames.end()) {
-    throw base::InputError("unknown metadata layout " +
-                           base::unknown_name(io::printable(name), kNames));
+    throw base::InputError("unknown metadata layout " + base::unknown_name(io::printable(name), kNames));
   }
   return static_cast<MetadataLayout>(found - kNames.begin());
 }
@@ -91,30 +86,25 @@ int metadata_element_bytes(MetadataLayout layout, numerics::DataType type) {
   return sparsity::metadata_word_bits(form_of(layout, type)) / 8;
 }
 
-base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,
-                                            const MmaInstruction& instruction,
-                                            const std::vector<std::size_t>& a_shape,
-                                            std::size_t index, const std::string& what) {
+base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input, const MmaInstruction& instruction,
+                                            const std::vector<std::size_t>& a_shape, std::size_t index,
+                                            const std::string& what) {
   base::ensure(a_shape.size() == 3, "metadata_nibbles: A has three axes");
-  base::ensure(input.layout != MetadataLayout::kIndices,
-               "metadata_nibbles: indices are no nibbles");
+  base::ensure(input.layout != MetadataLayout::kIndices, "metadata_nibbles: indices are no nibbles");
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
-  const Extents extents{a_shape[0], a_shape[1], a_shape[2],
-                        a_shape[2] / static_cast<std::size_t>(pattern.kept)};
+  const Extents extents{a_shape[0], a_shape[1], a_shape[2], a_shape[2] / static_cast<std::size_t>(pattern.kept)};
   require_elements(input, extents, instruction, what);
   const std::size_t count = input.array.bits.size() / extents.cases;
   const auto first = input.array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
   const std::vector<std::uint32_t> words(first, first + static_cast<std::ptrdiff_t>(count));
-  return sparsity::unpack_metadata(words, extents.rows, extents.groups,
-                                   form_of(input, instruction));
+  return sparsity::unpack_metadata(words, extents.rows, extents.groups, form_of(input, instruction));
 }
 
 BitArray element_indices(const MetadataInput& input, const MmaInstruction& instruction,
                          const std::vector<std::size_t>& a_shape, const std::string& what) {
   base::ensure(a_shape.size() == 3, "element_indices: A has three axes");
   if (!instruction.sparse) {
-    throw base::InputError(what + ": " + instruction.ptx_name() +
-                           " is dense and takes no metadata");
+    throw base::InputError(what + ": " + instruction.ptx_name() + " is dense and takes no metadata");
   }
   if (input.layout == MetadataLayout::kIndices) {
     return input.array;
@@ -124,19 +114,17 @@ BitArray element_indices(const MetadataInput& input, const MmaInstruction& instr
   BitArray indices = make_bit_array(a_shape, 4);
   auto next = indices.bits.begin();
   for (std::size_t index = 0; index < a_shape[0]; ++index) {
-    const base::Matrix<std::uint8_t> nibbles =
-        metadata_nibbles(input, instruction, a_shape, index, what);
+    const base::Matrix<std::uint8_t> nibbles = metadata_nibbles(input, instruction, a_shape, index, what);
     for (std::size_t row = 0; row < a_shape[1]; ++row) {
       for (std::size_t t = 0; t < a_shape[2]; ++t) {
         const std::size_t group = t / kept;
         if (!sparsity::is_valid_nibble(nibbles(row, group), pattern)) {
-          throw base::InputError(
-              fmt::format("{}: case {}, row {}, group {}: metadata {:#06b} is invalid", what, index,
-                          row, group, nibbles(row, group)));
+          throw base::InputError(fmt::format("{}: case {}, row {}, group {}: metadata {:#06b} is invalid", what, index,
+                                             row, group, nibbles(row, group)));
         }
         *next++ = group * static_cast<std::size_t>(pattern.group) +
-                  static_cast<std::size_t>(sparsity::selected_position(
-                      nibbles(row, group), static_cast<int>(t % kept), pattern));
+                  static_cast<std::size_t>(
+                      sparsity::selected_position(nibbles(row, group), static_cast<int>(t % kept), pattern));
       }
     }
   }

@@ -24,8 +24,8 @@ enum class MetadataLayout {
   kSm90K64,    ///< the same, tiles of 64 columns
   kSm100,
 };
-/// "canonical", "cutlass" (also "pytorch" and "reordered"), "ptx" ("lanes"), "indices", "marlin",
-/// "cutlass-sm90", "cutlass-sm90-k64", "cutlass-sm100". Throws InputError with the nearest of them.
+/// "canonical", "cutlass" (also "pytorch" and "reordered"), "ptx" ("lanes"), "indices", "marlin", "cutlass-sm90",
+/// "cutlass-sm90-k64", "cutlass-sm100". Throws InputError with the nearest of them.
 MetadataLayout parse_metadata_layout(std::string_view name);
 
 /// Metadata of a file, and which lanes of a register count.
@@ -38,16 +38,14 @@ struct MetadataInput {
 /// Bytes of an element of such metadata for A of `type`. Not for kIndices.
 int metadata_element_bytes(MetadataLayout layout, numerics::DataType type);
 
-/// The nibble of every group, [M, groups], of case `index`: as it stands in the file, valid or not.
-/// `a_shape` is that of A. Not for kIndices. Throws InputError, with `what` in front, where extents
-/// do not fit.
-base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input,
-                                            const mma::MmaInstruction& instruction,
-                                            const std::vector<std::size_t>& a_shape,
-                                            std::size_t index, const std::string& what);
+/// The nibble of every group, [M, groups], of case `index`: as it stands in the file, valid or not. `a_shape` is that
+/// of A. Not for kIndices. Throws InputError, with `what` in front, where extents do not fit.
+base::Matrix<std::uint8_t> metadata_nibbles(const MetadataInput& input, const mma::MmaInstruction& instruction,
+                                            const std::vector<std::size_t>& a_shape, std::size_t index,
+                                            const std::string& what);
 
-/// The logical k of each stored element: [case, M, compressed K], for A of shape `a_shape`. Throws
-/// InputError, with `what` in front, where extents do not fit or a group's metadata is invalid.
+/// The logical k of each stored element: [case, M, compressed K], for A of shape `a_shape`. Throws InputError, with
+/// `what` in front, where extents do not fit or a group's metadata is invalid.
 BitArray element_indices(const MetadataInput& input, const mma::MmaInstruction& instruction,
                          const std::vector<std::size_t>& a_shape, const std::string& what);
 

@@ -2,7 +2,7 @@
 #include "sim/check/vectors/mma_batch.h"
 
 #include "models/base/error.h"
-#include "models/batched/mma_batch.h"
+#include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
 
@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace sptc::check::vectors {
 namespace {
@@ -20,12 +21,12 @@ using mma::MmaInstruction;
 using numerics::DataType;
 using numerics::Word;
 
-void require_shape(const BitArray& array, const std::vector<std::size_t>& shape, int bytes,
-                   std::string_view name, const std::string& what) {
+void require_shape(const BitArray& array, const std::vector<std::size_t>& shape, int bytes, std::string_view name,
+                   const std::string& what) {
   if (array.shape != shape || array.element_bytes != bytes) {
-    throw base::InputError(fmt::format("{}: {} must be [{}] of {} bytes each, not [{}] of {}", what,
-                                       name, fmt::join(shape, ", "), bytes,
-                                       fmt::join(array.shape, ", "), array.element_bytes));
+    throw base::InputError(fmt::format("{}: {} must be [{}] of {} bytes each, not [{}] of {}", what, name,
+                                       fmt::join(shape, ", "), bytes, fmt::join(array.shape, ", "),
+                                       array.element_bytes));
   }
 }
 
@@ -35,20 +36,17 @@ std::size_t packing(const MmaInstruction& instruction) {
 }
 
 void require_indices(const MmaOperands& operands, const std::string& what) {
-  require_shape(*operands.indices, operands.a.shape, operands.indices->element_bytes, "indices",
-                what);
+  require_shape(*operands.indices, operands.a.shape, operands.indices->element_bytes, "indices", what);
   const std::size_t k = operands.b.shape[1];
   const auto outside = std::find_if(operands.indices->bits.begin(), operands.indices->bits.end(),
                                     [k](std::uint64_t index) { return index >= k; });
   if (outside != operands.indices->bits.end()) {
-    throw base::InputError(
-        fmt::format("{}: index {} of A is outside B, which has {} rows", what, *outside, k));
+    throw base::InputError(fmt::format("{}: index {} of A is outside B, which has {} rows", what, *outside, k));
   }
 }
 
 /// Refuses a group whose indices do not rise.
-void require_order(const BitArray& indices, const MmaInstruction& instruction,
-                   const std::string& what) {
+void require_order(const BitArray& indices, const MmaInstruction& instruction, const std::string& what) {
   const auto kept = static_cast<std::size_t>(instruction.sparse_pattern().kept);
   const std::size_t stored_k = indices.shape[2];
   for (std::size_t i = 1; i < indices.bits.size(); ++i) {
@@ -56,8 +54,8 @@ void require_order(const BitArray& indices, const MmaInstruction& instruction,
       throw base::InputError(
           fmt::format("{}: case {}, row {}: the indices {} and {} of a group do not rise: "
                       ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
-                      what, i / stored_k / indices.shape[1], i / stored_k % indices.shape[1],
-                      indices.bits[i - 1], indices.bits[i]));
+                      what, i / stored_k / indices.shape[1], i / stored_k % indices.shape[1], indices.bits[i - 1],
+                      indices.bits[i]));
     }
   }
 }
@@ -77,8 +75,7 @@ int element_bytes(DataType type) {
   return std::max(1, numerics::storage_bits(type) / 8);
 }
 
-void require_operands(const MmaOperands& operands, const MmaInstruction& instruction,
-                      const std::string& what) {
+void require_operands(const MmaOperands& operands, const MmaInstruction& instruction, const std::string& what) {
   if (operands.a.shape.size() != 3 || operands.b.shape.size() != 3) {
     throw base::InputError(what + ": A and B must have three axes, [case, M, K] and [case, K, N]");
   }
@@ -91,8 +88,7 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   const std::size_t factor = instruction.sparse ? 2 : 1;
   const std::size_t stored_k = operands.a.shape[2];
   require_shape(operands.a, {cases, rows, stored_k}, element_bytes(instruction.a_type), "A", what);
-  require_shape(operands.b, {cases, stored_k * factor, columns}, element_bytes(instruction.b_type),
-                "B", what);
+  require_shape(operands.b, {cases, stored_k * factor, columns}, element_bytes(instruction.b_type), "B", what);
   require_shape(operands.c, {cases, rows, columns}, element_bytes(instruction.c_type()), "C", what);
   const auto depth = static_cast<std::size_t>(instruction.compressed_k());
   if (stored_k == 0 || stored_k * packing(instruction) % depth != 0) {
@@ -112,11 +108,9 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
     }
   }
   const bool block_scaled = instruction.scales.has_value();
-  if (block_scaled != operands.a_scales.has_value() ||
-      block_scaled != operands.b_scales.has_value()) {
-    throw base::InputError(what + (block_scaled
-                                       ? ": a block-scaled instruction needs scales of A and B"
-                                       : ": only block-scaled instructions take scales"));
+  if (block_scaled != operands.a_scales.has_value() || block_scaled != operands.b_scales.has_value()) {
+    throw base::InputError(what + (block_scaled ? ": a block-scaled instruction needs scales of A and B"
+                                                : ": only block-scaled instructions take scales"));
   }
   if (block_scaled) {
     const std::size_t blocks = stored_k / static_cast<std::size_t>(instruction.scales->block);
@@ -125,8 +119,8 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   }
 }
 
-DotOperands dot_operands(const MmaOperands& operands, const MmaInstruction& instruction,
-                         std::size_t index, std::size_t row, std::size_t column) {
+DotOperands dot_operands(const MmaOperands& operands, const MmaInstruction& instruction, std::size_t index,
+                         std::size_t row, std::size_t column) {
   DotOperands result;
   result.c = operands.c.at(index, row, column);
   const std::size_t stored_k = operands.a.shape[2];
@@ -135,8 +129,7 @@ DotOperands dot_operands(const MmaOperands& operands, const MmaInstruction& inst
     const std::size_t k = operands.indices ? operands.indices->at(index, row, t) : t;
     const std::uint64_t a = operands.a.at(index, row, t);
     const auto b_at = [&](std::size_t row_of_b) { return operands.b.at(index, row_of_b, column); };
-    const std::uint64_t b =
-        operands.nibbles.empty() ? b_at(k) : mixed_word(b_at, operands.nibbles[index](row, t), t);
+    const std::uint64_t b = operands.nibbles.empty() ? b_at(k) : mixed_word(b_at, operands.nibbles[index](row, t), t);
     if (is_f64) {
       result.a64.push_back(a);
       result.b64.push_back(b);
@@ -154,69 +147,93 @@ DotOperands dot_operands(const MmaOperands& operands, const MmaInstruction& inst
   return result;
 }
 
-std::uint64_t dot(const DotOperands& operands, const MmaInstruction& instruction,
-                  const mma::StepRules& rules) {
+std::uint64_t dot(const DotOperands& operands, const MmaInstruction& instruction, const mma::StepRules& rules) {
   if (rules.is_f64()) {
     return mma::f64_dot(operands.a64, operands.b64, operands.c);
   }
   const auto c = static_cast<Word>(operands.c);
   if (instruction.scales) {
-    return mma::block_scaled_dot(operands.a, operands.b, operands.a_scales, operands.b_scales, c,
-                                 instruction, rules);
+    return mma::block_scaled_dot(operands.a, operands.b, operands.a_scales, operands.b_scales, c, instruction, rules);
   }
   return mma::dense_dot(operands.a, operands.b, c, instruction, rules);
 }
 
 namespace {
 
-std::vector<Word> words_of(const BitArray& array) {
-  std::vector<Word> words(array.bits.size());
-  std::transform(array.bits.begin(), array.bits.end(), words.begin(),
+/// The matrix of case `index`.
+base::Matrix<Word> matrix_of(const BitArray& array, std::size_t index) {
+  base::Matrix<Word> matrix(array.shape[1], array.shape[2]);
+  const auto first = array.bits.begin() + static_cast<std::ptrdiff_t>(index * matrix.size());
+  std::transform(first, first + static_cast<std::ptrdiff_t>(matrix.size()), matrix.data(),
                  [](std::uint64_t bits) { return static_cast<Word>(bits); });
-  return words;
+  return matrix;
 }
 
-/// The batched engine: bit-identical to dot of every element.
-void execute_batch(const MmaOperands& operands, const MmaInstruction& instruction,
-                   const mma::StepRules& rules, BitArray& d) {
-  const std::vector<Word> a = words_of(operands.a);
-  const std::vector<Word> b = words_of(operands.b);
-  const std::vector<Word> c = words_of(operands.c);
-  std::vector<Word> indices;
-  if (operands.indices) {
-    indices = words_of(*operands.indices);
+/// The metadata that names the places `indices` of case `index`; nothing where none does.
+std::optional<base::Matrix<std::uint8_t>> nibbles_of(const BitArray& indices, std::size_t index,
+                                                     const sparsity::Pattern& pattern) {
+  const auto kept = static_cast<std::size_t>(pattern.kept), group = static_cast<std::size_t>(pattern.group);
+  base::Matrix<std::uint8_t> nibbles(indices.shape[1], indices.shape[2] / kept);
+  for (std::size_t i = 0; i < nibbles.size(); ++i) {
+    const std::size_t row = i / nibbles.cols(), g = i % nibbles.cols();
+    const auto names = [&](std::uint8_t nibble) {
+      for (std::size_t slot = 0; slot < kept; ++slot) {
+        const int position = sparsity::selected_position(nibble, static_cast<int>(slot), pattern);
+        if (indices.at(index, row, g * kept + slot) != g * group + static_cast<std::size_t>(position)) {
+          return false;
+        }
+      }
+      return sparsity::is_valid_nibble(nibble, pattern);
+    };
+    std::uint8_t& nibble = nibbles.data()[i];
+    while (nibble < 16 && !names(nibble)) {
+      ++nibble;
+    }
+    if (nibble == 16) {
+      return std::nullopt;
+    }
   }
-  batched::MmaBatch batch;
-  batch.cases = operands.cases();
-  batch.m = operands.rows();
-  batch.n = operands.columns();
-  batch.k = operands.b.shape[1];
-  batch.depth = operands.a.shape[2];
-  batch.a = a;
-  batch.b = b;
-  batch.c = c;
-  batch.indices = indices;
-  std::vector<Word> result(d.bits.size());
-  batched::mma_batch(instruction, rules, batch, result);
-  std::copy(result.begin(), result.end(), d.bits.begin());
+  return nibbles;
+}
+
+/// D of case `index` by the batched engine, bit-identical to dot of every element; nothing where that does not take it.
+std::optional<base::Matrix<Word>> by_engine(const MmaOperands& operands, const MmaInstruction& instruction,
+                                            const mma::StepRules& rules, std::size_t index) {
+  if (rules.is_f64() || instruction.scales || !operands.nibbles.empty()) {
+    return std::nullopt;
+  }
+  const base::Matrix<Word> c = matrix_of(operands.c, index);
+  const base::Matrix<Word> b_columns = matrix_of(operands.b, index).transposed();
+  base::Matrix<Word> a = matrix_of(operands.a, index);
+  batched::GemmOperands input{a, nullptr, b_columns, c};
+  sparsity::CompressedMatrix compressed;
+  if (instruction.sparse) {
+    const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
+    auto nibbles = nibbles_of(*operands.indices, index, pattern);
+    if (!nibbles) {
+      return std::nullopt;
+    }
+    compressed = {instruction.a_type, pattern, b_columns.cols(), std::move(a), std::move(*nibbles)};
+    input.a = {};
+    input.compressed_a = &compressed;
+  }
+  return batched::gemm(instruction, rules, input);
 }
 
 }  // namespace
 
-BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction,
-                 const mma::StepRules& rules) {
-  BitArray d = make_bit_array({operands.cases(), operands.rows(), operands.columns()},
-                              element_bytes(instruction.accumulator));
-  if (!rules.is_f64() && !instruction.scales && operands.nibbles.empty()) {
-    execute_batch(operands, instruction, rules, d);
-    return d;
-  }
+BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction, const mma::StepRules& rules) {
+  BitArray d =
+      make_bit_array({operands.cases(), operands.rows(), operands.columns()}, element_bytes(instruction.accumulator));
   auto element = d.bits.begin();
   for (std::size_t index = 0; index < operands.cases(); ++index) {
+    if (const auto words = by_engine(operands, instruction, rules, index)) {
+      element = std::copy(words->data(), words->data() + words->size(), element);
+      continue;
+    }
     for (std::size_t row = 0; row < operands.rows(); ++row) {
       for (std::size_t column = 0; column < operands.columns(); ++column) {
-        *element++ =
-            dot(dot_operands(operands, instruction, index, row, column), instruction, rules);
+        *element++ = dot(dot_operands(operands, instruction, index, row, column), instruction, rules);
       }
     }
   }

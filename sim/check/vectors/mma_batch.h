@@ -15,15 +15,13 @@
 
 namespace sptc::check::vectors {
 
-/// Operands of independent executions of one instruction, as raw bits. M may be less than the
-/// instruction's (rows are independent); K may be any multiple of its depth, executed in increasing
-/// k.
+/// Operands of independent executions of one instruction, as raw bits. M may be less than the instruction's (rows are
+/// independent); K may be any multiple of its depth, executed in increasing k.
 struct MmaOperands {
-  BitArray a;  ///< [case, M, compressed K]; b1: 8 per byte, bit 0 first
-  BitArray b;  ///< [case, K, N]; b1: [case, K/8, N]
-  BitArray c;  ///< [case, M, N]
-  std::optional<BitArray> indices =
-      std::nullopt;  ///< sparse: [case, M, compressed K], the k that each meets
+  BitArray a;                                      ///< [case, M, compressed K]; b1: 8 per byte, bit 0 first
+  BitArray b;                                      ///< [case, K, N]; b1: [case, K/8, N]
+  BitArray c;                                      ///< [case, M, N]
+  std::optional<BitArray> indices = std::nullopt;  ///< sparse: [case, M, compressed K], the k that each meets
   /// Sparse tf32: [M, K/2] of each case, where nibbles mix words, which no index says. Else none.
   std::vector<base::Matrix<std::uint8_t>> nibbles = {};
   /// Block-scaled: bytes, [case, M, compressed K / block] with instruction.scales->block.
@@ -38,10 +36,9 @@ struct MmaOperands {
 /// Bytes that one element of `type` takes in such arrays: whole bytes, b1 eight in one.
 int element_bytes(numerics::DataType type);
 
-/// Throws InputError, with `what` in front, unless shapes and element sizes are those of
-/// `instruction` and indices are inside B.
-void require_operands(const MmaOperands& operands, const mma::MmaInstruction& instruction,
-                      const std::string& what);
+/// Throws InputError, with `what` in front, unless shapes and element sizes are those of `instruction` and indices are
+/// inside B.
+void require_operands(const MmaOperands& operands, const mma::MmaInstruction& instruction, const std::string& what);
 
 /// One row of A and the column of B that it meets, in the words of the arithmetic.
 struct DotOperands {
@@ -51,15 +48,13 @@ struct DotOperands {
   std::uint64_t c = 0;
 };
 
-DotOperands dot_operands(const MmaOperands& operands, const mma::MmaInstruction& instruction,
-                         std::size_t index, std::size_t row, std::size_t column);
+DotOperands dot_operands(const MmaOperands& operands, const mma::MmaInstruction& instruction, std::size_t index,
+                         std::size_t row, std::size_t column);
 
 /// One element of D by the plain arithmetic.
-std::uint64_t dot(const DotOperands& operands, const mma::MmaInstruction& instruction,
-                  const mma::StepRules& rules);
+std::uint64_t dot(const DotOperands& operands, const mma::MmaInstruction& instruction, const mma::StepRules& rules);
 
 /// All of D: [case, M, N].
-BitArray execute(const MmaOperands& operands, const mma::MmaInstruction& instruction,
-                 const mma::StepRules& rules);
+BitArray execute(const MmaOperands& operands, const mma::MmaInstruction& instruction, const mma::StepRules& rules);
 
 }  // namespace sptc::check::vectors

@@ -70,8 +70,7 @@ class SetReader {
       }
     }
     if (!unused.empty()) {
-      throw base::InputError(
-          fmt::format("{}: array '{}' is not understood", shown_, fmt::join(unused, "', '")));
+      throw base::InputError(fmt::format("{}: array '{}' is not understood", shown_, fmt::join(unused, "', '")));
     }
     if (set_.outputs.empty()) {
       throw base::InputError(shown_ + ": the set has no result array");
@@ -105,8 +104,8 @@ class SetReader {
 
   BitArray array(const std::string& name) {
     if (!has(name)) {
-      throw base::InputError(fmt::format("{}: {}.{}.npy is missing", shown_,
-                                         io::printable(stem_.filename().string()), name));
+      throw base::InputError(
+          fmt::format("{}: {}.{}.npy is missing", shown_, io::printable(stem_.filename().string()), name));
     }
     used_.insert(name);
     return read_bit_array(arrays_[name]);
@@ -117,11 +116,9 @@ class SetReader {
   }
 
   /// Where the json says how large D is, it says what the arrays say.
-  void require_extent(std::string_view key, std::size_t extent_of_arrays,
-                      std::string_view of) const {
+  void require_extent(std::string_view key, std::size_t extent_of_arrays, std::string_view of) const {
     if (object_.has(key) && extent(key) != extent_of_arrays) {
-      (object_.place() / key)
-          .fail(fmt::format("{} is not the {} {}", extent(key), extent_of_arrays, of));
+      (object_.place() / key).fail(fmt::format("{} is not the {} {}", extent(key), extent_of_arrays, of));
     }
   }
 
@@ -130,8 +127,7 @@ class SetReader {
     const auto parsed = numerics::parse_data_type(word);
     if (!parsed) {
       (object_.place() / key)
-          .fail("unknown type " +
-                base::unknown_name(io::printable(word), numerics::operand_type_names()));
+          .fail("unknown type " + base::unknown_name(io::printable(word), numerics::operand_type_names()));
     }
     return *parsed;
   }
@@ -140,9 +136,8 @@ class SetReader {
 
   void read_instruction() {
     set_.family = object_.text("family");
-    const auto family = std::find_if(kFamilies.begin(), kFamilies.end(), [&](const Family& known) {
-      return known.name == set_.family;
-    });
+    const auto family = std::find_if(kFamilies.begin(), kFamilies.end(),
+                                     [&](const Family& known) { return known.name == set_.family; });
     if (family == kFamilies.end()) {
       std::vector<std::string_view> names;
       names.reserve(kFamilies.size());
@@ -154,9 +149,8 @@ class SetReader {
     MmaInstruction instruction = object_.parsed("qualifier", mma::parse_instruction);
     instruction.family = family->family;
     instruction.sparse = family->sparse;
-    if (instruction.shape.k != object_.integer("k", 1, kMaxExtentOfSet) ||
-        instruction.a_type != type("a") || instruction.b_type != type("b") ||
-        (object_.has("c") && instruction.c_type() != type("c")) ||
+    if (instruction.shape.k != object_.integer("k", 1, kMaxExtentOfSet) || instruction.a_type != type("a") ||
+        instruction.b_type != type("b") || (object_.has("c") && instruction.c_type() != type("c")) ||
         (object_.has("d") && instruction.accumulator != type("d"))) {
       object_.place().fail("k and the types are not those of the qualifier");
     }
@@ -167,8 +161,7 @@ class SetReader {
       read_measured(instruction, target, c);
       return;
     }
-    const auto add = [&](const std::string& name, const MmaInstruction& which,
-                         SparseGrouping grouping) {
+    const auto add = [&](const std::string& name, const MmaInstruction& which, SparseGrouping grouping) {
       set_.outputs.push_back({name, target, which, grouping, c, array(name)});
     };
     const bool is_integer = instruction.accumulator == DataType::kS32;
@@ -187,10 +180,9 @@ class SetReader {
     }
   }
 
-  /// A set of a capture (tests/hardware/CAPTURE.md): one D, whatever the instruction, and for
-  /// sparse ones the metadata registers beside the indices that they stand for.
-  void read_measured(const MmaInstruction& instruction, const mma::Target& target,
-                     const BitArray& c) {
+  /// A set of a capture (tests/hardware/CAPTURE.md): one D, whatever the instruction, and for sparse ones the metadata
+  /// registers beside the indices that they stand for.
+  void read_measured(const MmaInstruction& instruction, const mma::Target& target, const BitArray& c) {
     set_.from_hardware = object_.boolean_or("measured", false);
     set_.undefined = object_.text_or("case_set", "defined") == "undefined";
     if (instruction.sparse) {
@@ -216,10 +208,9 @@ class SetReader {
       registers.selector = static_cast<int>(set_.selectors->bits[index]);
       const base::Matrix<std::uint8_t>& nibbles = set_.operands.nibbles.emplace_back(
           metadata_nibbles(registers, instruction, set_.operands.a.shape, index, shown_ + ": E"));
-      mixes_words = mixes_words || !std::all_of(nibbles.data(), nibbles.data() + nibbles.size(),
-                                                [&](std::uint8_t nibble) {
-                                                  return sparsity::is_valid_nibble(nibble, pattern);
-                                                });
+      mixes_words =
+          mixes_words || !std::all_of(nibbles.data(), nibbles.data() + nibbles.size(),
+                                      [&](std::uint8_t nibble) { return sparsity::is_valid_nibble(nibble, pattern); });
     }
     if (!mixes_words) {
       set_.operands.nibbles.clear();
@@ -234,8 +225,7 @@ class SetReader {
     for (const mma::Target& target : mma::targets()) {
       const auto entries = mma::instructions(target);
       if (instruction.accumulator == DataType::kS32 &&
-          std::any_of(entries.begin(), entries.end(),
-                      [&](const auto& entry) { return entry.covers(instruction); })) {
+          std::any_of(entries.begin(), entries.end(), [&](const auto& entry) { return entry.covers(instruction); })) {
         return target;
       }
     }
@@ -294,22 +284,20 @@ class SetReader {
     }
   }
 
-  void require(const BitArray& array, const std::vector<std::size_t>& shape,
-               const std::string& name) const {
+  void require(const BitArray& array, const std::vector<std::size_t>& shape, const std::string& name) const {
     if (array.shape != shape) {
-      throw base::InputError(fmt::format("{}: {} must be [{}], not [{}]", shown_, name,
-                                         fmt::join(shape, ", "), fmt::join(array.shape, ", ")));
+      throw base::InputError(fmt::format("{}: {} must be [{}], not [{}]", shown_, name, fmt::join(shape, ", "),
+                                         fmt::join(array.shape, ", ")));
     }
   }
 
-  /// The instruction of `target` that `maker` ran over the set's types: the deepest that divides
-  /// `k`. wmma::mma_sync of tf32 runs as instructions of depth 4.
-  MmaInstruction hardware_instruction(const mma::Target& target, const std::string& maker,
-                                      DataType accumulator, std::size_t k) const {
+  /// The instruction of `target` that `maker` ran over the set's types: the deepest that divides `k`. wmma::mma_sync of
+  /// tf32 runs as instructions of depth 4.
+  MmaInstruction hardware_instruction(const mma::Target& target, const std::string& maker, DataType accumulator,
+                                      std::size_t k) const {
     const bool is_wgmma = maker.starts_with("wgmma");
     if (!is_wgmma && !maker.starts_with("wmma") && !maker.starts_with("mma")) {
-      (object_.place() / "outputs")
-          .fail("'" + io::printable(maker) + "' must begin with wgmma, wmma or mma");
+      (object_.place() / "outputs").fail("'" + io::printable(maker) + "' must begin with wgmma, wmma or mma");
     }
     const DataType a = type("a");
     const DataType b = type("b");
@@ -318,19 +306,17 @@ class SetReader {
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
       const MmaInstruction& candidate = entry.instruction;
       const auto depth = static_cast<std::size_t>(candidate.shape.k);
-      const bool fits = candidate.family == (is_wgmma ? MmaFamily::kWgmma : MmaFamily::kMma) &&
-                        !candidate.sparse && !candidate.scales && candidate.a_type == a &&
-                        candidate.b_type == b && candidate.accumulator == accumulator &&
-                        !candidate.addend && !entry.is_software && k % depth == 0 &&
-                        (!is_shallow || depth == 4);
+      const bool fits = candidate.family == (is_wgmma ? MmaFamily::kWgmma : MmaFamily::kMma) && !candidate.sparse &&
+                        !candidate.scales && candidate.a_type == a && candidate.b_type == b &&
+                        candidate.accumulator == accumulator && !candidate.addend && !entry.is_software &&
+                        k % depth == 0 && (!is_shallow || depth == 4);
       if (fits && (!deepest || candidate.shape.k > deepest->shape.k)) {
         deepest = candidate;
       }
     }
     if (!deepest) {
-      object_.place().fail(fmt::format("{} has no {} whose depth divides {} over {} and {} to {}",
-                                       target.name, is_wgmma ? "wgmma" : "mma", k,
-                                       numerics::name(a), numerics::name(b),
+      object_.place().fail(fmt::format("{} has no {} whose depth divides {} over {} and {} to {}", target.name,
+                                       is_wgmma ? "wgmma" : "mma", k, numerics::name(a), numerics::name(b),
                                        numerics::name(accumulator)));
     }
     return *deepest;
@@ -341,9 +327,8 @@ class SetReader {
     BitArray result = make_bit_array(c.shape, element_bytes(type));
     for (std::size_t i = 0; i < c.bits.size(); ++i) {
       const auto word = static_cast<Word>(c.bits[i]);
-      result.bits[i] = type == DataType::kF32
-                           ? word
-                           : numerics::from_double(numerics::to_double(word, DataType::kF32), type);
+      result.bits[i] =
+          type == DataType::kF32 ? word : numerics::from_double(numerics::to_double(word, DataType::kF32), type);
     }
     return result;
   }
@@ -361,19 +346,15 @@ class SetReader {
     operands.c = output.c;
     require_operands(operands, output.instruction, shown_);
     const std::size_t cases = extent("cases");
-    if (output.expected.shape !=
-            std::vector{operands.cases(), operands.rows(), operands.columns()} ||
-        output.expected.element_bytes != element_bytes(output.instruction.accumulator) ||
-        operands.cases() != cases) {
-      throw base::InputError(fmt::format("{}: {} must be [{}, {}, {}] of {} bytes each", shown_,
-                                         output.name, cases, operands.rows(), operands.columns(),
+    if (output.expected.shape != std::vector{operands.cases(), operands.rows(), operands.columns()} ||
+        output.expected.element_bytes != element_bytes(output.instruction.accumulator) || operands.cases() != cases) {
+      throw base::InputError(fmt::format("{}: {} must be [{}, {}, {}] of {} bytes each", shown_, output.name, cases,
+                                         operands.rows(), operands.columns(),
                                          element_bytes(output.instruction.accumulator)));
     }
     const std::size_t mask_bytes = (operands.rows() * operands.columns() + 7) / 8;
-    if (set_.contested &&
-        (set_.contested->element_bytes != 1 || set_.contested->bits.size() != cases * mask_bytes)) {
-      throw base::InputError(
-          fmt::format("{}: contested must hold {} bytes per case", shown_, mask_bytes));
+    if (set_.contested && (set_.contested->element_bytes != 1 || set_.contested->bits.size() != cases * mask_bytes)) {
+      throw base::InputError(fmt::format("{}: contested must hold {} bytes per case", shown_, mask_bytes));
     }
     if (set_.category_of_case && set_.category_of_case->bits.size() != cases) {
       throw base::InputError(shown_ + ": cat must hold one element per case");
@@ -423,27 +404,23 @@ std::vector<std::filesystem::path> find_vector_sets(const std::filesystem::path&
       }
     }
   } catch (const std::filesystem::filesystem_error& failure) {
-    throw base::InputError(
-        fmt::format("{}: cannot be listed: {}", shown, failure.code().message()));
+    throw base::InputError(fmt::format("{}: cannot be listed: {}", shown, failure.code().message()));
   }
   for (const std::filesystem::path& array : arrays) {
     // "<stem>.<array>.npy" belongs to "<stem>.json".
     const std::filesystem::path stem = array.parent_path() / array.stem().stem();
     if (!sets.contains(stem.string() + ".json")) {
       throw base::InputError(fmt::format("{}: belongs to no array set ({}.json is missing)",
-                                         io::printable(array.string()),
-                                         io::printable(stem.string())));
+                                         io::printable(array.string()), io::printable(stem.string())));
     }
   }
   if (sets.empty()) {
-    throw base::InputError(shown +
-                           ": holds no array set (<name>.json with <name>.A.npy and so on)");
+    throw base::InputError(shown + ": holds no array set (<name>.json with <name>.A.npy and so on)");
   }
   return {sets.begin(), sets.end()};
 }
 
-VectorSet read_vector_set(const std::filesystem::path& json_file,
-                          const std::filesystem::path& directory) {
+VectorSet read_vector_set(const std::filesystem::path& json_file, const std::filesystem::path& directory) {
   return SetReader(json_file, directory).read();
 }
 

@@ -32,11 +32,10 @@ struct VectorOutput {
   BitArray expected;  ///< [case, M, N]
 };
 
-/// An array set: `<stem>.json` and `<stem>.<array>.npy`, in one of two layouts. Instructions: A
-/// [case,M,K], B [case,K,N], C, D [case,M,N]; mmasp adds idx [case,M,K/2] and has D_H1 and D_H2 in
-/// place of D, integers D_wrap and D_satfinite. Hardware words (the json has "gpu"): A, B [case,k]
-/// and C, D_f32, D_f16 [case], one dot product each. Sets of a capture (the json has "measured")
-/// have one D for every instruction (tests/hardware/CAPTURE.md).
+/// An array set: `<stem>.json` and `<stem>.<array>.npy`, in one of two layouts. Instructions: A [case,M,K], B
+/// [case,K,N], C, D [case,M,N]; mmasp adds idx [case,M,K/2] and has D_H1 and D_H2 in place of D, integers D_wrap and
+/// D_satfinite. Hardware words (the json has "gpu"): A, B [case,k] and C, D_f32, D_f16 [case], one dot product each.
+/// Sets of a capture (the json has "measured") have one D for every instruction (tests/hardware/CAPTURE.md).
 struct VectorSet {
   std::string file;    ///< of the json, relative to the directory that was asked for
   std::string family;  ///< "mma", "mmasp", "wgmma", "tcgen05mma", "mma_fp8_lowered", "hw"
@@ -48,7 +47,7 @@ struct VectorSet {
   std::optional<BitArray> contested;
   std::vector<std::string> categories;       ///< names
   std::optional<BitArray> category_of_case;  ///< index into them
-  /// Of a capture: metadata without a meaning in the PTX ISA.
+  /// Whether metadata of a capture have no meaning in the PTX ISA.
   bool undefined = false;
   /// Sparse sets of a capture: the metadata registers E, [case, ...], and their selectors.
   std::optional<BitArray> registers, selectors;
@@ -59,13 +58,11 @@ struct VectorSet {
   std::string category(std::size_t index) const;
 };
 
-/// The .json files below `directory` that stand for a set: all but probes.json. Sorted. Throws
-/// InputError where there is none, and for a .npy that belongs to none.
+/// The .json files below `directory` that stand for a set: all but probes.json. Sorted. Throws InputError where there
+/// is none, and for a .npy that belongs to none.
 std::vector<std::filesystem::path> find_vector_sets(const std::filesystem::path& directory);
 
-/// Reads one set. Throws InputError for anything that is missing, of the wrong shape, or not
-/// understood.
-VectorSet read_vector_set(const std::filesystem::path& json_file,
-                          const std::filesystem::path& directory);
+/// Reads one set. Throws InputError for anything that is missing, of the wrong shape, or not understood.
+VectorSet read_vector_set(const std::filesystem::path& json_file, const std::filesystem::path& directory);
 
 }  // namespace sptc::check::vectors

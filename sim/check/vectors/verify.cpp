@@ -31,8 +31,7 @@ struct Arithmetic {
 };
 
 Arithmetic arithmetic_of(const VectorSet& set, const VectorOutput& output, Profile profile) {
-  const StepRules rules =
-      mma::instruction_rules(output.target, output.instruction, output.grouping);
+  const StepRules rules = mma::instruction_rules(output.target, output.instruction, output.grouping);
   const bool exact = rules.is_integer() || rules.is_f64();
   Arithmetic result{mma::with_profile(rules, profile), std::nullopt};
   if (profile == Profile::kHardware && !set.from_hardware && !exact && !set.contested) {
@@ -43,8 +42,7 @@ Arithmetic arithmetic_of(const VectorSet& set, const VectorOutput& output, Profi
 
 class OutputComparison {
  public:
-  OutputComparison(const VectorSet& set, const VectorOutput& output, Profile profile,
-                   VerifiedSet& verified)
+  OutputComparison(const VectorSet& set, const VectorOutput& output, Profile profile, VerifiedSet& verified)
       : set_(set),
         output_(output),
         arithmetic_(arithmetic_of(set, output, profile)),
@@ -76,8 +74,7 @@ class OutputComparison {
     const std::uint64_t expected = output_.expected.at(index, row, column);
     const std::uint64_t computed = dot(operands, output_.instruction, rules());
     const bool same = computed == expected;
-    if (!same && arithmetic_.unmarked &&
-        dot(operands, output_.instruction, *arithmetic_.unmarked) == expected) {
+    if (!same && arithmetic_.unmarked && dot(operands, output_.instruction, *arithmetic_.unmarked) == expected) {
       ++verified_.contested;
       return;
     }
@@ -123,8 +120,7 @@ void append(std::string& list, const std::string& item) {
   }
 }
 
-VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem::path& directory,
-                       Profile profile) {
+VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem::path& directory, Profile profile) {
   const VectorSet set = read_vector_set(file, directory);
   VerifiedSet verified;
   verified.file = set.file;
@@ -137,9 +133,9 @@ VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem:
     append(verified.evidence, std::string(mma::name(comparison.rules().evidence)));
   }
   if (verified.elements == 0) {
-    throw base::InputError(fmt::format(
-        "{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
-        io::printable(file.string()), verified.contested));
+    throw base::InputError(
+        fmt::format("{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
+                    io::printable(file.string()), verified.contested));
   }
   return verified;
 }
@@ -165,11 +161,9 @@ std::string_view profile_name(mma::Profile profile) {
 }
 
 Json json_of(const Mismatch& first) {
-  return {{"output", first.output},        {"case", first.index},
-          {"category", first.category},    {"row", first.row},
-          {"column", first.column},        {"expected", first.expected},
-          {"computed", first.computed},    {"step", first.diagnosis.step},
-          {"trace", first.diagnosis.trace}};
+  return {{"output", first.output},     {"case", first.index},          {"category", first.category},
+          {"row", first.row},           {"column", first.column},       {"expected", first.expected},
+          {"computed", first.computed}, {"step", first.diagnosis.step}, {"trace", first.diagnosis.trace}};
 }
 
 }  // namespace
@@ -226,11 +220,11 @@ std::string verify_text(const VerifyResult& result) {
   for (const VerifiedSet& set : result.sets) {
     width = std::max(width, set.file.size());
   }
-  std::string text = fmt::format("{:<{}} {:>6} {:>9} {:>9} {:>10}\n", "file", width, "cases",
-                                 "elements", "contested", "mismatches");
+  std::string text =
+      fmt::format("{:<{}} {:>6} {:>9} {:>9} {:>10}\n", "file", width, "cases", "elements", "contested", "mismatches");
   for (const VerifiedSet& set : result.sets) {
-    text += fmt::format("{:<{}} {:>6} {:>9} {:>9} {:>10}\n", set.file, width, set.cases,
-                        set.elements, set.contested, set.mismatches);
+    text += fmt::format("{:<{}} {:>6} {:>9} {:>9} {:>10}\n", set.file, width, set.cases, set.elements, set.contested,
+                        set.mismatches);
     if (set.corrected > 0) {
       text += fmt::format(
           "  {} words left out differ in the bits of a NaN of f64 alone: this model has those of "
@@ -240,10 +234,9 @@ std::string verify_text(const VerifyResult& result) {
     }
     if (set.first) {
       const Mismatch& first = *set.first;
-      text += fmt::format("  first: {}[{}, {}, {}]{}: expected {}, computed {}\n  {}\n",
-                          first.output, first.index, first.row, first.column,
-                          first.category.empty() ? "" : " (" + first.category + ")", first.expected,
-                          first.computed, set.instruction);
+      text += fmt::format("  first: {}[{}, {}, {}]{}: expected {}, computed {}\n  {}\n", first.output, first.index,
+                          first.row, first.column, first.category.empty() ? "" : " (" + first.category + ")",
+                          first.expected, first.computed, set.instruction);
       text += fmt::format("  differs in: {}\n", first.diagnosis.step);
       for (const std::string& line : first.diagnosis.trace) {
         text += fmt::format("    {}\n", line);
@@ -255,8 +248,7 @@ std::string verify_text(const VerifyResult& result) {
       "profile {}: {} files, {} cases, {} elements compared, {} contested left out, {}{} "
       "mismatches\n",
       profile_name(result.profile), result.sets.size(), sum.cases, sum.elements, sum.contested,
-      sum.corrected > 0 ? fmt::format("{} corrected by captures, ", sum.corrected) : "",
-      sum.mismatches);
+      sum.corrected > 0 ? fmt::format("{} corrected by captures, ", sum.corrected) : "", sum.mismatches);
   return text;
 }
 

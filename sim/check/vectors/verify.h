@@ -25,7 +25,6 @@ struct Mismatch {
   Diagnosis diagnosis;
 };
 
-/// What came of one array set.
 struct VerifiedSet {
   std::string file;  ///< its json, relative to the directory
   std::string family;
@@ -51,12 +50,11 @@ struct VerifyResult {
 /// What becomes of a set whose arithmetic nobody knows.
 enum class UnknownSets { kRefuse, kLeaveOut };
 
-/// Computes every array set below `directory` and compares all words. Words of real GPUs and exact
-/// results count in both profiles. Words of a model count fully in Profile::kMmaSim; in
-/// Profile::kHardware those that the set marks as contested do not, and where a set carries no
-/// marks those that Profile::kMmaSim reproduces and kHardware does not. In neither profile the bits
-/// of a NaN of f64 in a model's words, which captures corrected. Throws InputError for a set that
-/// cannot be read or understood.
+/// Computes every array set below `directory` and compares all words. Words of real GPUs and exact results count in
+/// both profiles. Words of a model count fully in Profile::kMmaSim; in Profile::kHardware those that the set marks as
+/// contested do not, and where a set carries no marks those that Profile::kMmaSim reproduces and kHardware does not. In
+/// neither profile the bits of a NaN of f64 in a model's words, which captures corrected. Throws InputError for a set
+/// that cannot be read or understood.
 VerifyResult verify(const std::filesystem::path& directory, mma::Profile profile,
                     UnknownSets unknown = UnknownSets::kRefuse);
 

@@ -12,16 +12,15 @@ namespace {
 
 /// All code of a program but its producer's.
 std::array<std::vector<WarpInstruction>*, 5> sections(WarpProgram& program) {
-  return {&program.prologue, &program.loop, &program.epilogue, &program.partial_epilogue,
-          &program.fix_up};
+  return {&program.prologue, &program.loop, &program.epilogue, &program.partial_epilogue, &program.fix_up};
 }
 
 template <typename Visit>
 void for_each_range(WarpProgram& program, Visit visit) {
   for (std::vector<WarpInstruction>* code : sections(program)) {
     for (WarpInstruction& instruction : *code) {
-      for (RegisterRange* range : {&instruction.d, &instruction.a, &instruction.b, &instruction.c,
-                                   &instruction.metadata}) {
+      for (RegisterRange* range :
+           {&instruction.d, &instruction.a, &instruction.b, &instruction.c, &instruction.metadata}) {
         if (range->count > 0) {
           visit(*range);
         }
@@ -53,8 +52,8 @@ void mark_single_parts(std::vector<WarpInstruction>& code) {
     const auto single = [](const RegisterRange& range) { return range.parts == 1; };
     RegisterRange& metadata = instruction.metadata;
     instruction.in_single_parts = instruction.opcode == Opcode::kMma && single(instruction.d) &&
-                                  single(instruction.a) && single(instruction.b) &&
-                                  single(instruction.c) && metadata.parts <= 1;
+                                  single(instruction.a) && single(instruction.b) && single(instruction.c) &&
+                                  metadata.parts <= 1;
     if (instruction.in_single_parts && metadata.parts == 0) {
       metadata.first_part = instruction.a.first_part;
     }

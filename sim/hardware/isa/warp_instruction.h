@@ -19,7 +19,7 @@ inline constexpr std::int64_t kRegisterBytes = std::int64_t{mma::kWarpLanes} * 4
 struct RegisterRange {
   int base = 0;
   int count = 0;
-  // The same in register parts, of a prepared program.
+  // Register parts of the range, in a prepared program.
   int first_part = 0;
   int parts = 0;
 
@@ -27,19 +27,19 @@ struct RegisterRange {
 };
 
 enum class Opcode : std::uint8_t {
-  kMma,          ///< mma.sync / mma.sp.sync
-  kWgmma,        ///< one warp's quarter of wgmma.mma_async; A from registers where `a` names some
-  kWgmmaCommit,  ///< wgmma.commit_group: what was issued since the last one is a group
-  kWgmmaWait,    ///< wgmma.wait_group: until at most `pending_groups` groups are under way
-  kLoadMatrix,   ///< ldmatrix: one fragment from shared memory
-  kBarrier,      ///< bar.sync over the CTA
+  kMma,               ///< mma.sync / mma.sp.sync
+  kWgmma,             ///< one warp's quarter of wgmma.mma_async; A from registers where `a` names some
+  kWgmmaCommit,       ///< wgmma.commit_group: what was issued since the last one is a group
+  kWgmmaWait,         ///< wgmma.wait_group: until at most `pending_groups` groups are under way
+  kLoadMatrix,        ///< ldmatrix: one fragment from shared memory
+  kBarrier,           ///< bar.sync over the CTA
   kStoreAccumulator,  ///< epilogue: one accumulator fragment leaves the SM
   kCopy,              ///< global memory to a stage of shared memory: cp.async, or a TMA bulk copy
   kCommitCopies,      ///< cp.async.commit_group: the copies since the last one form a group
   kWaitCopies,        ///< cp.async.wait_group: until at most `copy_groups` groups are under way
   kLoadGlobal,        ///< ld.global: a warp's part of a tile to registers `d`
   kStoreShared,       ///< st.shared: registers `a` to a stage of shared memory
-  // Of kernels with a producer warp: barriers in shared memory (mbarrier), two for each stage.
+  // Barriers in shared memory (mbarrier) of kernels with a producer warp, two for each stage.
   kWaitTile,     ///< until the k-tile of this iteration has arrived
   kFreeTiles,    ///< the warp has read the k-tiles before those of its `pending_groups` last groups
   kWaitStage,    ///< until all other warps have freed the k-tile `stages` iterations before
@@ -48,10 +48,9 @@ enum class Opcode : std::uint8_t {
 
 /// Where a fragment lies: tile coordinates inside the CTA tile, in units of fragments.
 struct FragmentPosition {
-  int row = 0;  ///< A, metadata, D: fragment row of the CTA tile (16 rows each)
-  int col = 0;  ///< B, D: fragment column of the CTA tile (8 columns each)
-  int k_step =
-      0;  ///< A, B, metadata: instruction depth within the CTA tile; may reach into the next tile
+  int row = 0;     ///< A, metadata, D: fragment row of the CTA tile (16 rows each)
+  int col = 0;     ///< B, D: fragment column of the CTA tile (8 columns each)
+  int k_step = 0;  ///< A, B, metadata: instruction depth within the CTA tile; may reach into the next tile
 };
 
 /// One instruction of a warp, at the level of PTX: registers are those of one thread, the same in
@@ -80,10 +79,9 @@ struct WarpInstruction {
   /// that of A.
   bool in_single_parts = false;
 
-  /// Whether `other` takes as much of the register ports.
   bool is_like(const WarpInstruction& other) const {
-    return opcode == other.opcode && a.count == other.a.count && b.count == other.b.count &&
-           c.count == other.c.count && metadata.count == other.metadata.count;
+    return opcode == other.opcode && a.count == other.a.count && b.count == other.b.count && c.count == other.c.count &&
+           metadata.count == other.metadata.count;
   }
 };
 
@@ -111,7 +109,7 @@ struct WarpProgram {
   std::vector<WarpInstruction> fix_up;            ///< before the epilogue, once for each peer
   /// Copies run ahead into the next segment; the prologue comes once.
   bool persistent = false;
-  /// Of a further warp of the CTA that copies for the others.
+  /// Program of a further warp of the CTA that copies for the others.
   std::shared_ptr<const WarpProgram> producer;
 };
 
@@ -119,7 +117,7 @@ struct WarpProgram {
 class WarpCursor {
  public:
   WarpCursor() = default;
-  /// Of a CTA with one output tile.
+  /// Walks a CTA with one output tile.
   explicit WarpCursor(const WarpProgram& program) : program_(&program) {
     segment_end_ = last_end_ = program.iterations;
     settle();
@@ -154,7 +152,7 @@ class WarpCursor {
   }
 
   void advance() { advance_by(1); }
-  /// Past `count` instructions of the section, none of which may be skipped.
+  /// Moves past `count` instructions of the section, none of which may be skipped.
   void advance_by(int count) {
     index_ += static_cast<std::size_t>(count);
     settle();

@@ -18,8 +18,7 @@ L2AndDram::L2AndDram(const MemorySpec& spec, double clock_mhz, int sms)
 }
 
 base::Bytes L2AndDram::capacity(double l2_share) const {
-  const auto of_all =
-      static_cast<std::int64_t>(l2_share * static_cast<double>(spec_.l2_capacity.count()));
+  const auto of_all = static_cast<std::int64_t>(l2_share * static_cast<double>(spec_.l2_capacity.count()));
   return base::Bytes(of_all / spec_.l2_partitions);
 }
 
@@ -60,20 +59,18 @@ void L2AndDram::add_dram_ranges(std::uint64_t block, base::CacheTags::Sectors se
   for (std::uint64_t left = sectors; left != 0;) {
     const int first = std::countr_zero(left);
     const int count = std::countr_one(left >> first);
-    dram_ranges_.push_back(
-        {begin + static_cast<std::uint64_t>(first * base::CacheTags::kSectorBytes),
-         count * base::CacheTags::kSectorBytes});
+    dram_ranges_.push_back({begin + static_cast<std::uint64_t>(first * base::CacheTags::kSectorBytes),
+                            count * base::CacheTags::kSectorBytes});
     left &= ~(((std::uint64_t{1} << count) - 1) << first);
   }
 }
 
-void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
-                           base::CacheTags::Sectors sectors, std::int64_t bytes,
-                           isa::Operand operand, Read& read) {
+void L2AndDram::read_block(std::size_t partition, std::uint64_t block, base::CacheTags::Sectors sectors,
+                           std::int64_t bytes, isa::Operand operand, Read& read) {
   std::int64_t latency = spec_.l2_near_latency_cycles;
   const base::CacheTags::Found near = tags_[partition].use(block);
   std::int64_t ready = near.ready_for(sectors);
-  // Of the bytes, those in sectors that are not there.
+  // Bytes in sectors that are not there.
   const auto missing = [&](base::CacheTags::Sectors present) -> std::int64_t {
     const base::CacheTags::Sectors absent = sectors & ~present;
     if (absent == 0 || absent == sectors) {  // mostly
@@ -84,14 +81,11 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
   if (const std::int64_t absent = missing(near.present); absent > 0) {
     const std::size_t owner = owner_of(block);
     const base::CacheTags::Found there = owner == partition ? near : tags_[owner].use(block);
-    const std::int64_t not_there =
-        owner == partition ? absent : missing(near.present | there.present);
-    const bool there_already =
-        operand == isa::Operand::kPartialSum || (not_there == bytes && is_left(block, operand));
+    const std::int64_t not_there = owner == partition ? absent : missing(near.present | there.present);
+    const bool there_already = operand == isa::Operand::kPartialSum || (not_there == bytes && is_left(block, operand));
     const std::int64_t from_dram = there_already ? 0 : not_there;
     const std::int64_t behind_owner = from_dram > 0 ? spec_.dram_access_latency_cycles : 0;
-    const std::int64_t way =
-        owner == partition ? 0 : spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
+    const std::int64_t way = owner == partition ? 0 : spec_.l2_far_latency_cycles - spec_.l2_near_latency_cycles;
     latency = behind_owner + spec_.l2_near_latency_cycles + way;
     if (const std::int64_t coming = there.ready_for(sectors); coming > 0) {
       ready = std::max(ready, coming + way);
@@ -112,9 +106,8 @@ void L2AndDram::read_block(std::size_t partition, std::uint64_t block,
   read.transfer.latency = std::max(read.transfer.latency, latency);
 }
 
-std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, bool write,
-                               std::int64_t now, isa::Operand operand,
-                               sm::MemoryLevel* waited_for) {
+std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, bool write, std::int64_t now,
+                               isa::Operand operand, sm::MemoryLevel* waited_for) {
   const std::size_t partition = partition_of_sm_[sm];
   Read& read = read_;
   read.transfer = {};
@@ -132,8 +125,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, boo
       read.transfer.dram_bytes += last - first;
       add_dram_ranges(block, sectors);
       const std::size_t owner = owner_of(block);
-      read.fills.push_back(
-          {owner, tags_[owner].find(block).slot, block, sectors, 0, read.transfer.latency});
+      read.fills.push_back({owner, tags_[owner].find(block).slot, block, sectors, 0, read.transfer.latency});
     } else {
       read_block(partition, block, sectors, last - first, operand, read);
     }
@@ -143,8 +135,7 @@ std::int64_t L2AndDram::access(std::size_t sm, const sm::MemoryRange& range, boo
   const std::int64_t arrived = done.cycle;
   for (const Fill& fill : read.fills) {
     const std::int64_t there = arrived - (read.transfer.latency - fill.latency);
-    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now,
-                                 std::max(fill.ready, there));
+    tags_[fill.partition].insert(fill.slot, fill.block, fill.sectors, now, std::max(fill.ready, there));
   }
   if (!read.fills.empty()) {
     filling_ = done.waited_for;

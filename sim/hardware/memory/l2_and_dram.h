@@ -32,14 +32,13 @@ class L2AndDram {
   /// `waited_for`, if any: what the answer took longest for; of a block that is on its way what the
   /// latest one took that was fetched.
   std::int64_t access(std::size_t sm, const sm::MemoryRange& range, bool write, std::int64_t now,
-                      isa::Operand operand = isa::Operand::kA,
-                      sm::MemoryLevel* waited_for = nullptr);
+                      isa::Operand operand = isa::Operand::kA, sm::MemoryLevel* waited_for = nullptr);
 
   MemoryBytes counters() const { return limits_.counters(); }
   MemoryActivity activity() const { return limits_.activity(); }
 
-  /// Of the latest access: what DRAM delivers, or takes once the L2 writes it back; and how long
-  /// its answer takes where nothing queues.
+  /// What DRAM delivers in the latest access, or takes once the L2 writes it back; and how long its
+  /// answer takes where nothing queues.
   const std::vector<sm::MemoryRange>& dram_ranges() const { return dram_ranges_; }
   std::int64_t latency() const { return read_.transfer.latency; }
 
@@ -52,23 +51,22 @@ class L2AndDram {
     std::int64_t ready;    ///< cycle before which a block that is on its way is not there
     std::int64_t latency;  ///< of an SM of that partition
   };
-  /// A transaction while its blocks are looked up.
   struct Read {
     Transfer transfer;
     std::int64_t ready = 0;  ///< cycle before which a block that is on its way is not there
     std::vector<Fill> fills;
   };
 
-  void read_block(std::size_t partition, std::uint64_t block, base::CacheTags::Sectors sectors,
-                  std::int64_t bytes, isa::Operand operand, Read& read);
+  void read_block(std::size_t partition, std::uint64_t block, base::CacheTags::Sectors sectors, std::int64_t bytes,
+                  isa::Operand operand, Read& read);
   /// Whether launches before have left `block`, which is not in the tags, there. It is asked for
   /// once: what has been replaced since is gone.
   bool is_left(std::uint64_t block, isa::Operand operand);
   std::size_t owner_of(std::uint64_t block) const;
-  /// Each row of `sectors` of `block` is a range.
+  /// Adds a range for each row of `sectors` of `block`.
   void add_dram_ranges(std::uint64_t block, base::CacheTags::Sectors sectors);
 
-  /// Of a partition.
+  /// Capacity of a partition.
   base::Bytes capacity(double l2_share) const;
 
   const MemorySpec spec_;

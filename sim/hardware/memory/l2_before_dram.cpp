@@ -42,7 +42,6 @@ struct L2BeforeDram::Fetch : public tlm::tlm_generic_payload {
   std::vector<tlm::tlm_generic_payload*> waiting;
 };
 
-/// Payloads are used again.
 class L2BeforeDram::Pool : public tlm::tlm_mm_interface {
  public:
   Fetch& allocate() {
@@ -65,8 +64,8 @@ class L2BeforeDram::Pool : public tlm::tlm_mm_interface {
   std::vector<Fetch*> free_;
 };
 
-L2BeforeDram::L2BeforeDram(const sc_core::sc_module_name& name, const base::Clock& clock,
-                           const MemorySpec& spec, int sms)
+L2BeforeDram::L2BeforeDram(const sc_core::sc_module_name& name, const base::Clock& clock, const MemorySpec& spec,
+                           int sms)
     : MemoryPorts(name, clock, sms),
       spec_(spec),
       l2_(without_dram(spec), clock.mhz(), sms),
@@ -79,8 +78,7 @@ L2BeforeDram::~L2BeforeDram() = default;
 void L2BeforeDram::reset(double clock_mhz, const L2Contents& contents) {
   l2_.reset(clock_mhz, contents);
   resident_d_ = contents.resident_d;
-  const auto left =
-      static_cast<std::int64_t>(std::min(contents.dirty_bytes, spec_.dirty_bytes())) - dirty_;
+  const auto left = static_cast<std::int64_t>(std::min(contents.dirty_bytes, spec_.dirty_bytes())) - dirty_;
   for (std::int64_t at = 0; at < left; at += base::CacheTags::kBlockBytes) {
     queue_write({kLeftAddress + static_cast<std::uint64_t>(at), base::CacheTags::kBlockBytes});
   }
@@ -94,15 +92,13 @@ void L2BeforeDram::queue_write(const sm::MemoryRange& range) {
   dirty_ += range.bytes;
 }
 
-std::int64_t L2BeforeDram::complete(std::size_t port, tlm::tlm_generic_payload& payload,
-                                    std::int64_t now) {
+std::int64_t L2BeforeDram::complete(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t now) {
   sm::RequestInfo* info = nullptr;
   payload.get_extension(info);
-  const sm::MemoryRange range{payload.get_address(), payload.get_data_length(),
-                              info == nullptr ? 1 : info->readers};
-  const std::int64_t cycle = l2_.access(port, range, payload.is_write(), now,
-                                        info == nullptr ? isa::Operand::kA : info->operand,
-                                        info == nullptr ? nullptr : &info->waited_for);
+  const sm::MemoryRange range{payload.get_address(), payload.get_data_length(), info == nullptr ? 1 : info->readers};
+  const std::int64_t cycle =
+      l2_.access(port, range, payload.is_write(), now, info == nullptr ? isa::Operand::kA : info->operand,
+                 info == nullptr ? nullptr : &info->waited_for);
   if (payload.is_read()) {
     for (const sm::MemoryRange& missing : l2_.dram_ranges()) {
       fetching_.emplace(block_of(missing.address), &queue(missing, false));
@@ -138,8 +134,7 @@ L2BeforeDram::Fetch& L2BeforeDram::queue(const sm::MemoryRange& range, bool writ
   return fetch;
 }
 
-bool L2BeforeDram::wait_for_fetches(std::size_t port, tlm::tlm_generic_payload& payload,
-                                    std::int64_t cycle) {
+bool L2BeforeDram::wait_for_fetches(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t cycle) {
   if (fetching_.empty()) {
     return false;
   }
@@ -181,10 +176,9 @@ L2BeforeDram::Fetch* L2BeforeDram::next_to_send() {
     from.pop_front();
     return fetch;
   };
-  // As many writes are under way as DRAM takes in twice the time of an access, and not more: the
-  // next reads wait behind them.
-  const double most =
-      2 * spec_.dram_access_latency_cycles * spec_.dram_bytes_per_cycle(clock().mhz());
+  // Lets as many writes be under way as DRAM takes in twice the time of an access: the next reads
+  // wait behind them.
+  const double most = 2 * spec_.dram_access_latency_cycles * spec_.dram_bytes_per_cycle(clock().mhz());
   const bool room = static_cast<double>(written_under_way_) < most;
   const bool full = static_cast<double>(dirty_) > spec_.dirty_bytes();
   const bool idle = reads_.empty() && reads_under_way_ == 0;
@@ -213,8 +207,7 @@ void L2BeforeDram::send() {
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     const tlm::tlm_sync_enum answer = dram->nb_transport_fw(*fetch, phase, delay);
-    const bool responded =
-        answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
+    const bool responded = answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
     if (responded || (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)) {
       end_request(delay);
     }
@@ -230,8 +223,8 @@ void L2BeforeDram::end_request(const sc_core::sc_time& delay) {
   next_request_ = clock().time() + delay;
 }
 
-tlm::tlm_sync_enum L2BeforeDram::on_response(tlm::tlm_generic_payload& payload,
-                                             tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+tlm::tlm_sync_enum L2BeforeDram::on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                             sc_core::sc_time& delay) {
   if (phase > tlm::END_RESP) {
     return tlm::TLM_ACCEPTED;  // of an extended protocol, to be ignored
   }
@@ -273,9 +266,8 @@ void L2BeforeDram::finish(Fetch& fetch) {
     sm::RequestInfo* info = nullptr;
     payload->get_extension(info);
     if (info != nullptr && arrived > waiting.cycle) {
-      info->waited_for = now() - waiting.since > spec_.dram_access_latency_cycles
-                             ? sm::MemoryLevel::kDram
-                             : sm::MemoryLevel::kLatency;
+      info->waited_for =
+          now() - waiting.since > spec_.dram_access_latency_cycles ? sm::MemoryLevel::kDram : sm::MemoryLevel::kLatency;
     }
     answer(waiting.port, *payload, std::max(waiting.cycle, arrived));
     waiting_.erase(found);
@@ -283,8 +275,7 @@ void L2BeforeDram::finish(Fetch& fetch) {
   if (fetch.is_read()) {
     --reads_under_way_;
     const auto [begin, end] = fetching_.equal_range(block_of(fetch.range.address));
-    fetching_.erase(
-        std::find_if(begin, end, [&](const auto& entry) { return entry.second == &fetch; }));
+    fetching_.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == &fetch; }));
     for (tlm::tlm_generic_payload* payload : std::exchange(fetch.waiting, {})) {
       answer_one(payload);
     }

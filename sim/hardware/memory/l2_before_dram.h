@@ -23,29 +23,26 @@ namespace sptc::memory {
 /// read is under way, and before reads once as much of the L2 is dirty as may be.
 class L2BeforeDram : public MemoryPorts {
  public:
-  L2BeforeDram(const sc_core::sc_module_name& name, const base::Clock& clock,
-               const MemorySpec& spec, int sms);
+  L2BeforeDram(const sc_core::sc_module_name& name, const base::Clock& clock, const MemorySpec& spec, int sms);
   ~L2BeforeDram() override;
 
-  /// To be bound to the DRAM.
   tlm_utils::simple_initiator_socket<L2BeforeDram> dram{"dram"};
 
-  /// As of L2AndDram. Dirty bytes that launches before have left lie at kLeftAddress.
+  /// L2AndDram::reset(), with dirty bytes that launches before have left at kLeftAddress.
   void reset(double clock_mhz, const L2Contents& contents = {});
   static constexpr std::uint64_t kLeftAddress = std::uint64_t{1} << 32;
 
   MemoryBytes counters() const { return l2_.counters(); }
 
  protected:
-  /// Of the L2: DRAM outside is not looked into.
+  /// What the L2 did: DRAM outside is not looked into.
   MemoryActivity activity() const override { return l2_.activity(); }
-  std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
-                        std::int64_t now) override;
+  std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t now) override;
 
  private:
   struct Fetch;
   class Pool;
-  /// Of an SM, until DRAM has delivered or taken what it is for.
+  /// A transaction of an SM, until DRAM has delivered or taken what it is for.
   struct Waiting {
     std::size_t port = 0;
     std::int64_t cycle = 0;    ///< of the answer, at the earliest
@@ -55,8 +52,7 @@ class L2BeforeDram : public MemoryPorts {
   };
 
   void on_event() override;
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                 sc_core::sc_time& delay);
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
 
   Fetch& queue(const sm::MemoryRange& range, bool write);
   void queue_write(const sm::MemoryRange& range);

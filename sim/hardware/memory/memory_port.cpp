@@ -18,8 +18,7 @@ tlm::tlm_response_status status_of(const tlm::tlm_generic_payload& payload) {
     return tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE;
   }
   const unsigned length = payload.get_data_length();
-  return length > 0 && payload.get_streaming_width() >= length ? tlm::TLM_OK_RESPONSE
-                                                               : tlm::TLM_BURST_ERROR_RESPONSE;
+  return length > 0 && payload.get_streaming_width() >= length ? tlm::TLM_OK_RESPONSE : tlm::TLM_BURST_ERROR_RESPONSE;
 }
 
 }  // namespace
@@ -33,8 +32,8 @@ MemoryPorts::MemoryPorts(const sc_core::sc_module_name& name, const base::Clock&
   }
 }
 
-tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& payload,
-                                           tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                           sc_core::sc_time& delay) {
   if (phase > tlm::END_RESP) {
     return tlm::TLM_ACCEPTED;  // of an extended protocol, to be ignored
   }
@@ -46,11 +45,9 @@ tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& p
   }
   base::ensure(phase == tlm::BEGIN_REQ, "a request came with a phase outside the base protocol");
   payload.acquire();
-  const Request request{static_cast<std::size_t>(port), &payload,
-                        clock().cycle_of(clock().time() + delay)};
-  const auto later = std::find_if(arrived_.rbegin(), arrived_.rend(), [&](const Request& other) {
-    return other.arrival_cycle <= request.arrival_cycle;
-  });
+  const Request request{static_cast<std::size_t>(port), &payload, clock().cycle_of(clock().time() + delay)};
+  const auto later = std::find_if(arrived_.rbegin(), arrived_.rend(),
+                                  [&](const Request& other) { return other.arrival_cycle <= request.arrival_cycle; });
   arrived_.insert(later.base(), request);
   wake_at(request.arrival_cycle + 1);
   phase = tlm::END_REQ;
@@ -58,18 +55,15 @@ tlm::tlm_sync_enum MemoryPorts::on_request(int port, tlm::tlm_generic_payload& p
 }
 
 void MemoryPorts::look_at_arrived() {
-  // Those of this cycle wait for the next one: it depends on the order of evaluation which of them
-  // are there already.
-  const auto first_new =
-      std::find_if(arrived_.begin(), arrived_.end(),
-                   [&](const Request& request) { return request.arrival_cycle >= now(); });
-  std::stable_sort(arrived_.begin(), first_new,
-                   [](const Request& a, const Request& b) { return a.port < b.port; });
+  // Leaves those of this cycle to the next one: which of them are there already depends on the
+  // order of evaluation.
+  const auto first_new = std::find_if(arrived_.begin(), arrived_.end(),
+                                      [&](const Request& request) { return request.arrival_cycle >= now(); });
+  std::stable_sort(arrived_.begin(), first_new, [](const Request& a, const Request& b) { return a.port < b.port; });
   for (auto request = arrived_.begin(); request != first_new; ++request) {
     tlm::tlm_generic_payload& payload = *request->payload;
     payload.set_response_status(status_of(payload));
-    const std::int64_t due =
-        payload.is_response_ok() ? complete(request->port, payload, now()) : now() + 1;
+    const std::int64_t due = payload.is_response_ok() ? complete(request->port, payload, now()) : now() + 1;
     if (due != kLater) {
       responses_.push({std::max(due, now() + 1), order_++, *request});
     }
@@ -126,9 +120,8 @@ void MemoryPorts::respond(const Response& response) {
 void MemoryPorts::end_response(Port& port, const sc_core::sc_time& delay, std::int64_t earliest) {
   port.open = nullptr;
   port.next_response_cycle = std::max(clock().cycle_from(clock().time() + delay), earliest);
-  const auto other = std::stable_partition(held_.begin(), held_.end(), [&](const Response& held) {
-    return ports_[held.request.port].get() == &port;
-  });
+  const auto other = std::stable_partition(
+      held_.begin(), held_.end(), [&](const Response& held) { return ports_[held.request.port].get() == &port; });
   for (auto held = held_.begin(); held != other; ++held) {
     responses_.push({port.next_response_cycle, held->order, held->request});
     wake_at(port.next_response_cycle);

@@ -34,12 +34,11 @@ class MemoryPorts : public base::Module {
   void observe(Observer observer) { observer_ = std::move(observer); }
 
  protected:
-  /// Since the begin of the grid; nothing where the memory does not count.
+  /// Counts since the begin of the grid; zeros where the memory does not count.
   virtual MemoryActivity activity() const { return {}; }
 
   /// The cycle, after `now`, in which `payload` of `port` is answered; kLater: answer() will say.
-  virtual std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload,
-                                std::int64_t now) = 0;
+  virtual std::int64_t complete(std::size_t port, tlm::tlm_generic_payload& payload, std::int64_t now) = 0;
   static constexpr std::int64_t kLater = -1;
 
   /// `payload`, for which complete() returned kLater, is answered in `cycle`, or in the next one.
@@ -72,7 +71,6 @@ class MemoryPorts : public base::Module {
                                 sc_core::sc_time& delay);
   void look_at_arrived();
   void respond(const Response& response);
-  /// The response that is open ends `delay` from now.
   void end_response(Port& port, const sc_core::sc_time& delay, std::int64_t earliest);
 
   std::vector<std::unique_ptr<Port>> ports_;

@@ -7,7 +7,7 @@
 
 namespace sptc::memory {
 
-/// Addresses are spread over the partitions of the L2 in pieces of so many bytes.
+/// Bytes of the pieces in which addresses are spread over the partitions of the L2.
 inline constexpr std::uint64_t kOwnedBytes = 4096;
 
 /// The partition, of one or two, that owns `address`.
@@ -17,9 +17,8 @@ inline std::size_t owning_partition(std::uint64_t address, std::size_t partition
 }
 
 /// The partition, of one or two, that SM `sm` asks: whether the binary digits of its number have an
-/// odd sum. Which SMs sit where is not published, and CTAs go to the GPCs in turn. Of two SMs
-/// beside each other each asks another one, so that a small grid loads both, and in longer rows
-/// nothing repeats: full and partial tiles that alternate do not fall to one partition each.
+/// odd sum. Which SMs sit where is not published; this order lets a small grid load both partitions
+/// and repeats nothing.
 constexpr int partition_of_sm(int sm, int partitions) {
   return std::popcount(static_cast<unsigned>(sm)) & (partitions - 1);
 }

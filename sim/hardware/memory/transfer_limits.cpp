@@ -10,8 +10,7 @@ TransferLimits::TransferLimits(const MemorySpec& spec, double clock_mhz, int por
     : spec_(spec),
       read_ports_(static_cast<std::size_t>(ports), base::Throughput(spec.sm_port_bytes_per_cycle)),
       write_ports_(read_ports_),
-      l2_(static_cast<std::size_t>(spec.l2_partitions),
-          base::Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
+      l2_(static_cast<std::size_t>(spec.l2_partitions), base::Throughput(spec.l2_bytes_per_cycle / spec.l2_partitions)),
       dram_(spec.dram_bytes_per_cycle(clock_mhz)),
       dram_bytes_per_cycle_(spec.dram_bytes_per_cycle(clock_mhz)) {}
 
@@ -21,8 +20,7 @@ void TransferLimits::reset(double clock_mhz, const L2Contents& contents) {
   written_back_ = 1 - contents.resident_d;
 }
 
-TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_t port,
-                                                    std::size_t partition,
+TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_t port, std::size_t partition,
                                                     const Transfer& transfer) {
   if (dram_settled_ < 0) {
     dram_settled_ = now;
@@ -46,7 +44,6 @@ TransferLimits::Completion TransferLimits::complete(std::int64_t now, std::size_
     dram_bytes = std::llround(written_back_ * static_cast<double>(dram_bytes));
   }
   if (dram_bytes > 0) {
-    // A write is done when the L2 could take it.
     if (transfer.write) {
       end = std::max(end, write_back(now, dram_bytes));
     } else {
@@ -73,7 +70,6 @@ MemoryActivity TransferLimits::activity() const {
 }
 
 std::int64_t TransferLimits::write_back(std::int64_t now, std::int64_t bytes) {
-  // DRAM writes while no read waits, and before reads once too much of the L2 is dirty.
   const auto idle = static_cast<double>(std::max<std::int64_t>(0, now - dram_settled_));
   dirty_ = std::max(0.0, dirty_ - idle * dram_bytes_per_cycle_) + static_cast<double>(bytes);
   dram_settled_ = std::max(dram_settled_, now);

@@ -34,18 +34,16 @@ class TransferLimits {
  public:
   TransferLimits(const MemorySpec& spec, double clock_mhz, int ports);
 
-  /// DRAM at another SM clock, from an idle system on whose L2 holds `contents`.
+  /// Starts DRAM at another SM clock, from an idle system on whose L2 holds `contents`.
   void reset(double clock_mhz, const L2Contents& contents = {});
 
   struct Completion {
     std::int64_t cycle = 0;
     sm::MemoryLevel waited_for = sm::MemoryLevel::kLatency;
   };
-  /// When the transfer is complete.
-  Completion complete(std::int64_t now, std::size_t port, std::size_t partition,
-                      const Transfer& transfer);
+  /// The cycle in which the transfer is complete, and what it took longest for.
+  Completion complete(std::int64_t now, std::size_t port, std::size_t partition, const Transfer& transfer);
 
-  /// Since the last reset.
   const MemoryBytes& counters() const { return counters_; }
   MemoryActivity activity() const;
 
@@ -59,9 +57,9 @@ class TransferLimits {
   std::vector<base::Throughput> l2_;
   base::Throughput dram_;
   double dram_bytes_per_cycle_;
-  /// Up to here it is settled what DRAM did: where dram_ ends, or the last call of
-  /// write_back(). From here to the next one it takes dirty bytes.
-  /// Negative before the first transfer.
+  /// The cycle up to which it is settled what DRAM did: where dram_ ends, or the last call of
+  /// write_back(). From here to the next one it takes dirty bytes. Negative before the first
+  /// transfer.
   std::int64_t dram_settled_ = -1;
   double dirty_ = 0;         ///< bytes in the L2 that DRAM still has to take
   double written_back_ = 1;  ///< share of what is written: the rest takes the place of dirty bytes

@@ -25,22 +25,19 @@ unsigned char* data_of_length(std::int64_t bytes) {
 }  // namespace
 
 struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
-  explicit Transaction(tlm::tlm_mm_interface* pool) : tlm::tlm_generic_payload(pool) {
-    set_extension(&info);
-  }
+  explicit Transaction(tlm::tlm_mm_interface* pool) : tlm::tlm_generic_payload(pool) { set_extension(&info); }
   ~Transaction() override { clear_extension(&info); }
 
   RequestInfo info;
   std::size_t port = 0;
   CopyDone done;
-  MemoryRange range;     ///< as asked for: an interconnect may rewrite the address of the payload
-  bool bulk = false;     ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
-  std::int64_t due = 0;  ///< cycle in which the response has come
+  MemoryRange range;         ///< as asked for: an interconnect may rewrite the address of the payload
+  bool bulk = false;         ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
+  std::int64_t due = 0;      ///< cycle in which the response has come
   std::int64_t through = 0;  ///< in which the banks have taken it
   bool owes_end = false;     ///< END_RESP is still to be sent
 };
 
-/// Payloads are used again.
 class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
  public:
   Transaction* allocate() {
@@ -64,8 +61,8 @@ class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
   std::vector<Transaction*> free_;
 };
 
-AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Clock& clock,
-                             const SmSpec& spec, SharedMemory& shared_memory)
+AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
+                             SharedMemory& shared_memory)
     : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
@@ -113,8 +110,8 @@ void AsyncCopyUnit::on_event() {
 
 void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   const bool to_registers = request.instruction->opcode == isa::Opcode::kLoadGlobal;
-  const CopyDone done{request.warp_slot, request.group,
-                      to_registers ? request.instruction : nullptr, MemoryLevel::kLatency};
+  const CopyDone done{request.warp_slot, request.group, to_registers ? request.instruction : nullptr,
+                      MemoryLevel::kLatency};
   const bool is_store = request.instruction->opcode == isa::Opcode::kStoreGlobal;
   base::ensure(request.kernel->traffic != nullptr, "a kernel copies and has no addresses");
   const MemoryRange range =
@@ -155,7 +152,6 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
 }
 
 void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
-  // Request, answer and the first wavefront are part of the latency.
   const std::int64_t due = shared_memory_.claim(base::Bytes(bytes)) + l1_latency_ - 3;
   hits_.push_back({port, done, due});
   wake_at(due);
@@ -182,8 +178,7 @@ void AsyncCopyUnit::send() {
     tlm::tlm_phase phase = tlm::BEGIN_REQ;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
     const tlm::tlm_sync_enum answer = memory->nb_transport_fw(*transaction, phase, delay);
-    const bool responded =
-        answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
+    const bool responded = answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
     if (responded || (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)) {
       end_request(delay, now());
     }
@@ -199,8 +194,8 @@ void AsyncCopyUnit::end_request(const sc_core::sc_time& delay, std::int64_t earl
   next_request_cycle_ = std::max(clock().cycle_from(clock().time() + delay), earliest);
 }
 
-tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload,
-                                              tlm::tlm_phase& phase, sc_core::sc_time& delay) {
+tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
+                                              sc_core::sc_time& delay) {
   if (phase > tlm::END_RESP) {
     return tlm::TLM_ACCEPTED;  // of an extended protocol, to be ignored
   }
@@ -227,8 +222,7 @@ void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& de
 }
 
 void AsyncCopyUnit::arrive(Transaction& transaction) {
-  base::ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE,
-               "a memory refused a transaction");
+  base::ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE, "a memory refused a transaction");
   if (transaction.owes_end) {
     tlm::tlm_phase phase = tlm::END_RESP;
     sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
@@ -257,8 +251,7 @@ void AsyncCopyUnit::finish(Transaction& transaction, std::int64_t end) {
     }
     end += transaction.bulk ? bulk_latency_ : to_registers ? 0 : async_latency_;
     transaction.done.waited_for = transaction.info.waited_for;
-    done_out[transaction.port]->write_after(transaction.done,
-                                            std::max<std::int64_t>(1, end - now()));
+    done_out[transaction.port]->write_after(transaction.done, std::max<std::int64_t>(1, end - now()));
   }
   last_response_cycle_ = std::max(last_response_cycle_, end);
   --under_way_;

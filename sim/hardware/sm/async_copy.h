@@ -44,7 +44,7 @@ class AsyncCopyUnit : public base::Module {
   /// Transactions that have not been answered, or wait to be sent.
   std::int64_t under_way() const { return under_way_; }
 
-  /// In which the latest answer, of a copy or a store, had arrived in full.
+  /// Cycle in which the latest answer, of a copy or a store, had arrived in full.
   std::int64_t last_response_cycle() const { return last_response_cycle_; }
 
  protected:
@@ -63,7 +63,6 @@ class AsyncCopyUnit : public base::Module {
   void hit(std::size_t port, const CopyDone& done, std::int64_t bytes);
   void answer_hits();
   void send();
-  /// The request that is open ends `delay` from now; the next one may begin in `earliest`.
   void end_request(const sc_core::sc_time& delay, std::int64_t earliest);
   void respond(Transaction& transaction, const sc_core::sc_time& delay);
   /// The response of `transaction` has come: ends it, or begins to fill shared memory.
@@ -72,8 +71,7 @@ class AsyncCopyUnit : public base::Module {
   void finish(Transaction& transaction, std::int64_t end);
   /// What the banks move while TMA writes `range`, and what it fills beyond the edge.
   base::Bytes work_of_banks(const MemoryRange& range) const;
-  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                 sc_core::sc_time& delay);
+  tlm::tlm_sync_enum on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay);
 
   SharedMemory& shared_memory_;
   L1Cache l1_;

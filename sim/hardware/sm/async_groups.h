@@ -36,10 +36,9 @@ class AsyncGroups {
     retire();
   }
 
-  /// The oldest one, of instructions that are done in order.
+  /// Ends the oldest one, of instructions that are done in order.
   void oldest_arrived() { arrived(oldest_); }
 
-  /// Whether at most `groups` committed groups are under way.
   bool at_most(int groups) const { return open_ - oldest_ <= groups; }
   bool idle() const { return outstanding_ == 0; }
   /// Groups that are complete, all before them too.

@@ -30,8 +30,7 @@ void CtaUnit::on_event() {
 }
 
 void CtaUnit::launch(const CtaLaunch& cta) {
-  const auto free = std::find_if(slots_.begin(), slots_.end(),
-                                 [](const Slot& slot) { return slot.kernel == nullptr; });
+  const auto free = std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return slot.kernel == nullptr; });
   base::ensure(free != slots_.end(), "a CTA was launched and no slot is free");
   const bool has_producer = cta.kernel->program->producer != nullptr;
   const int consumers = cta.kernel->warps_per_cta;
@@ -56,8 +55,7 @@ void CtaUnit::handle(const WarpReport& report) {
       release_barrier(report.warp.cta_slot);
       break;
     case WarpReport::Kind::kTilesArrived:
-      announce(
-          {WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles, report.waited_for});
+      announce({WarpCommand::Kind::kTilesArrived, report.warp, {}, report.tiles, report.waited_for});
       break;
     case WarpReport::Kind::kTilesFreed:
       free_tiles(report);
@@ -104,7 +102,6 @@ void CtaUnit::release_barrier(int slot_index) {
 
 void CtaUnit::announce(const WarpCommand& command) {
   for (auto& port : command_out) {
-    // The report took the first cycle of the barrier's latency.
     port->write_after(command, barrier_latency_ - 1);
   }
 }

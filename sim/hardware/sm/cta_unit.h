@@ -49,11 +49,12 @@ class CtaUnit : public base::Module {
 
   void launch(const CtaLaunch& cta);
   void handle(const WarpReport& report);
-  /// Where all warps that are left have arrived at it.
+  /// Releases the barrier where all warps that are left have arrived at it.
   void release_barrier(int slot);
   void free_tiles(const WarpReport& report);
   void leave(const WarpReport& report);
-  /// To the warps of the CTA slot in every sub-partition, a barrier's latency after the report.
+  /// Sends to the warps of the CTA slot in every sub-partition, a barrier's latency after the
+  /// report.
   void announce(const WarpCommand& command);
 
   int barrier_latency_;

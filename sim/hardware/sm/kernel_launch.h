@@ -3,7 +3,7 @@
 
 #include "models/base/shape.h"
 #include "models/base/units.h"
-#include "models/mma/lane_register.h"
+#include "models/mma/fragment_layout.h"
 #include "sim/hardware/isa/warp_instruction.h"
 #include "sim/hardware/sm/memory_range.h"
 
@@ -25,8 +25,8 @@ class CtaMemory {
 
   /// Fills the registers of a kLoadMatrix instruction of warp `warp` of CTA `cta` in main loop
   /// iteration `iteration`.
-  virtual void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
-                    std::int64_t iteration, mma::LaneRegister* registers) const = 0;
+  virtual void load(std::int64_t cta, int warp, const isa::WarpInstruction& instruction, std::int64_t iteration,
+                    mma::LaneRegister* registers) const = 0;
 
   /// Takes the accumulators of a kStoreAccumulator instruction.
   virtual void store(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
@@ -78,7 +78,7 @@ struct KernelLaunch {
 
   /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
   /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an
-  /// SM end one soon behind the other: measured times speak against it (configs/CALIBRATION.md).
+  /// SM end one soon behind the other: measured times speak against it.
   std::int64_t most_ctas_of_sm(std::int64_t sms) const { return base::ceil_div(ctas, sms); }
 };
 

@@ -21,11 +21,10 @@ bool L1Cache::holds(const MemoryRange& range) {
 
 void L1Cache::fill(const MemoryRange& range) {
   if (tags_) {
-    base::CacheTags::for_each_block(
-        range.address, range.bytes,
-        [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
-          tags_->insert(block, base::CacheTags::sectors(first, last), 0, 0);
-        });
+    base::CacheTags::for_each_block(range.address, range.bytes,
+                                    [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
+                                      tags_->insert(block, base::CacheTags::sectors(first, last), 0, 0);
+                                    });
   }
 }
 

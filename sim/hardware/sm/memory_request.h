@@ -14,18 +14,16 @@ namespace sptc::sm {
 /// payload. A memory model needs it for partial sums; others do not look at it.
 struct RequestInfo : public tlm::tlm_extension<RequestInfo> {
   tlm::tlm_extension_base* clone() const override { return new RequestInfo(*this); }
-  void copy_from(const tlm::tlm_extension_base& other) override {
-    *this = static_cast<const RequestInfo&>(other);
-  }
+  void copy_from(const tlm::tlm_extension_base& other) override { *this = static_cast<const RequestInfo&>(other); }
 
   isa::Operand operand = isa::Operand::kA;  ///< that is read, or partial sums that are written
   int readers = 1;                          ///< see MemoryRange
-  // Who asks: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
+  // The asker: a warp of a CTA with an instruction, in its k-tile `tile`, or for it.
   const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
   std::int64_t tile = 0;
   int warp = 0;
-  /// Of the answer, by a memory that knows.
+  /// What the answer took longest for, by a memory that knows.
   mutable MemoryLevel waited_for = MemoryLevel::kLatency;
 };
 

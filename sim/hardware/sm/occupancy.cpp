@@ -15,8 +15,7 @@ constexpr std::int64_t kThreadsPerWarp = 32;
 constexpr std::int64_t kRegisterUnit = 256;  // per warp
 
 std::int64_t by_registers(std::int64_t warps, const CtaResources& cta, const SmSpec& sm) {
-  const std::int64_t of_warp =
-      base::round_up(kThreadsPerWarp * std::max(1, cta.registers_per_thread), kRegisterUnit);
+  const std::int64_t of_warp = base::round_up(kThreadsPerWarp * std::max(1, cta.registers_per_thread), kRegisterUnit);
   const std::int64_t per_partition = sm.registers / sm.sub_partitions / of_warp;
   return per_partition * sm.sub_partitions / warps;
 }
@@ -52,8 +51,8 @@ Occupancy occupancy(const CtaResources& cta, const SmSpec& sm) {
        {shared > 0 ? sm.shared_memory.count() / shared : sm.max_ctas, "shared memory"},
        {sm.max_warps / warps, "warps"},
        {sm.max_ctas, "CTAs"}}};
-  const auto least = std::min_element(
-      limits.begin(), limits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto least =
+      std::min_element(limits.begin(), limits.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   Occupancy result;
   result.ctas = static_cast<int>(least->first);
   result.limited_by = least->second;

@@ -20,7 +20,7 @@ struct CtaResources {
 struct Occupancy {
   int ctas = 0;
   std::string_view limited_by;  ///< "registers", "shared memory", "warps" or "CTAs"
-  base::Bytes carve_out;  ///< of the SM's memory for shared memory: the least that holds the CTAs
+  base::Bytes carve_out;        ///< of the SM's memory for shared memory: the least that holds the CTAs
 };
 
 /// The rules of NVIDIA's occupancy calculator: registers come per warp in units of 256 and from

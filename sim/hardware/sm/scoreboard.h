@@ -21,12 +21,11 @@ namespace sptc::sm {
 /// Instructions are those of a prepared program: dependences are followed by register parts.
 class Scoreboard {
  public:
-  /// For cycles: something that will be reported has to come first.
+  /// A cycle of something that will be reported.
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
   Scoreboard() = default;
-  explicit Scoreboard(const isa::WarpProgram& program)
-      : parts_(static_cast<std::size_t>(program.register_parts)) {
+  explicit Scoreboard(const isa::WarpProgram& program) : parts_(static_cast<std::size_t>(program.register_parts)) {
     base::ensure(program.register_parts > 0, "a program is not prepared for a scoreboard");
   }
 
@@ -44,7 +43,7 @@ class Scoreboard {
     outstanding_ += counts(instruction) ? 1 : 0;
   }
 
-  /// In cycle `now`.
+  /// The sources of `instruction` are read in cycle `now`.
   void sources_read(const isa::WarpInstruction& instruction, std::int64_t now) {
     for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
@@ -55,7 +54,7 @@ class Scoreboard {
     }
   }
 
-  /// Its result is there from cycle `now` on; of a store to shared memory: it is done.
+  /// The result of `instruction` is there from cycle `now` on; a store to shared memory is done.
   void written(const isa::WarpInstruction& instruction, std::int64_t now) {
     for (Part& part : of(instruction.d)) {
       part.written = now;
@@ -65,8 +64,7 @@ class Scoreboard {
 
   /// `instruction` will have read its sources by the cycle `sources_read`, and its result is there
   /// from the cycle `written` on.
-  void pass(const isa::WarpInstruction& instruction, std::int64_t sources_read,
-            std::int64_t written) {
+  void pass(const isa::WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written) {
     last_written_ = std::max(last_written_, written);
     if (instruction.in_single_parts) {
       for (const isa::RegisterRange* range : sources(instruction)) {
@@ -139,9 +137,7 @@ class Scoreboard {
   const Part& first_of(const isa::RegisterRange& range) const {
     return parts_[static_cast<std::size_t>(range.first_part)];
   }
-  Part& first_of(const isa::RegisterRange& range) {
-    return parts_[static_cast<std::size_t>(range.first_part)];
-  }
+  Part& first_of(const isa::RegisterRange& range) { return parts_[static_cast<std::size_t>(range.first_part)]; }
   std::span<const Part> of(const isa::RegisterRange& range) const {
     return {parts_.data() + range.first_part, static_cast<std::size_t>(range.parts)};
   }

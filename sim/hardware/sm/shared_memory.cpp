@@ -17,8 +17,7 @@ std::int64_t wavefronts_of(const isa::WarpInstruction& instruction, std::int64_t
 
 }  // namespace
 
-SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock,
-                           const SmSpec& spec)
+SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
@@ -71,7 +70,6 @@ void SharedMemory::see_next(std::size_t index) {
 }
 
 void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
-  // The request took the first cycle of the latency.
   const std::int64_t ready = access(index, request) + latency_ - 1;
   base::Payload<LoadedRegisters> payload;
   const bool is_load = request.instruction->opcode == isa::Opcode::kLoadMatrix &&
@@ -80,23 +78,19 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
     payload = base::make_payload<LoadedRegisters>();
     base::ensure(static_cast<std::size_t>(request.instruction->d.count) <= payload->size(),
                  "a load fills more registers than one carries");
-    request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration,
-                                 payload->data());
+    request.kernel->memory->load(request.cta, request.warp, *request.instruction, request.iteration, payload->data());
   }
-  done_out[index]->write_after({request, ready, std::move(payload)},
-                               request.elided ? 1 : ready - now());
+  done_out[index]->write_after({request, ready, std::move(payload)}, request.elided ? 1 : ready - now());
 }
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
   const isa::WarpInstruction& instruction = *request.instruction;
-  const bool counts = instruction.opcode != isa::Opcode::kStoreShared &&
-                      instruction.operand != isa::Operand::kPartialSum;
+  const bool counts =
+      instruction.opcode != isa::Opcode::kStoreShared && instruction.operand != isa::Operand::kPartialSum;
   loaded_bytes_ += counts ? instruction.d.bytes() : 0;
   const std::int64_t wavefronts = wavefronts_of(instruction, wavefront_bytes_);
-  const std::int64_t through_banks =
-      banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
-  return std::max(through_banks,
-                  pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
+  const std::int64_t through_banks = banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
+  return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
 }
 
 std::int64_t SharedMemory::claim(base::Bytes bytes) {

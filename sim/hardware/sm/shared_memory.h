@@ -44,7 +44,7 @@ class SharedMemory : public base::Module {
   void write(base::Bytes bytes, std::int64_t& through);
   void settle_writes();
 
-  /// Read for loads into registers.
+  /// Bytes read for loads into registers.
   std::int64_t loaded_bytes() const { return loaded_bytes_; }
 
  protected:

@@ -37,8 +37,7 @@ Sm::Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSp
   cta_unit.launch_in(launch_in);
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {
-    sub_partitions.push_back(
-        std::make_unique<SubPartition>(indexed("sub_partition", i).c_str(), clock, spec));
+    sub_partitions.push_back(std::make_unique<SubPartition>(indexed("sub_partition", i).c_str(), clock, spec));
     links_.push_back(std::make_unique<Links>(i, clock));
     Links& links = *links_.back();
     SubPartition& partition = *sub_partitions.back();
@@ -73,7 +72,7 @@ void Sm::tap_copies(const std::function<void(int partition, const CopyRequest&)>
 StallCycles Sm::stalls(std::int64_t end) {
   StallCycles sum;
   for (const auto& partition : sub_partitions) {
-    // Results that are under way when the last CTA of an SM is gone.
+    // Waits for results that are under way when the last CTA of an SM is gone.
     partition->stalls.wait(std::min(end, async_copy.last_response_cycle()), StallReason::kEnds);
     partition->stalls.wait(end, StallReason::kNoCta);
     sum += partition->stalls.cycles();

@@ -21,7 +21,7 @@ class Sm : public sc_core::sc_module {
   sc_core::sc_port<base::WireIn<CtaLaunch>> launch_in{"launch_in"};
   sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
 
-  /// Of all blocks, since the start of the simulation.
+  /// Counts of all blocks, since the start of the simulation.
   tensor_core::Activity activity() const;
 
   /// Tells of every request of a sub-partition to the asynchronous copy unit, and of the answers.
@@ -30,7 +30,7 @@ class Sm : public sc_core::sc_module {
 
   /// A grid begins in cycle `start`, with CTAs that have shared memory `of_ctas` bytes large.
   void start_grid(std::int64_t start, base::Bytes of_ctas);
-  /// Of all its tensor cores, of the grid, which has ended in cycle `end`.
+  /// Cycles of all tensor cores in the grid, which has ended in cycle `end`.
   StallCycles stalls(std::int64_t end);
 
   Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);

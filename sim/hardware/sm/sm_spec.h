@@ -76,12 +76,9 @@ struct SmSpec {
 
   tensor_core::TensorCoreSpec tensor_core;
 
-  /// Multiply-accumulates of all tensor cores per cycle at the peak.
-  double macs_per_cycle(int operand_bits, numerics::DataType accumulator,
-                        bool block_scaled = false) const {
+  double macs_per_cycle(int operand_bits, numerics::DataType accumulator, bool block_scaled = false) const {
     const int units = tensor_core.units(accumulator, block_scaled);
-    return static_cast<double>(sub_partitions) * units * tensor_core.dot_width_bytes * 8 /
-           operand_bits;
+    return static_cast<double>(sub_partitions) * units * tensor_core.dot_width_bytes * 8 / operand_bits;
   }
 
   bool operator==(const SmSpec&) const = default;

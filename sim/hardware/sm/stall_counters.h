@@ -33,7 +33,7 @@ enum class StallReason : std::uint8_t {
 };
 inline constexpr std::size_t kStallReasons = 12;
 
-/// As JSON and a column name it, and what a tensor core does then.
+/// The name in JSON and columns, and what a tensor core does then.
 struct StallName {
   std::string_view json, column, words;
 };
@@ -108,7 +108,6 @@ class StallCounters {
 
   /// Told of every stretch of cycles [begin, end) and its reason, in order.
   using Observer = std::function<void(std::int64_t begin, std::int64_t end, StallReason reason)>;
-  /// Beside those that are told already.
   void observe(Observer observer) {
     observer_ = observer_ ? Observer([first = std::move(observer_), next = std::move(observer)](
                                          std::int64_t begin, std::int64_t end, StallReason reason) {
@@ -141,10 +140,10 @@ class StallCounters {
     give(static_cast<std::int64_t>(std::floor(multiplied_)), StallReason::kMma);
   }
 
-  /// In the order in which they begin.
+  /// Instructions come in the order in which they begin.
   void multiply(const WarpgroupMultiply& instruction) { warpgroups_.push_back(instruction); }
 
-  /// Since the start.
+  /// Cycles since the start.
   const StallCycles& cycles() const { return cycles_; }
 
  private:

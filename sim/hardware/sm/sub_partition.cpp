@@ -8,8 +8,7 @@
 
 namespace sptc::sm {
 
-SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock,
-                           const SmSpec& spec)
+SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : base::Module(name, clock),
       issue("issue", clock, 1),
       operands_read("operands_read", clock, 1),
@@ -71,9 +70,8 @@ void SubPartition::take_inputs() {
   while (mma_done.can_read()) {
     const tensor_core::MmaDoneToken done = mma_done.read();
     if (done.payload) {
-      done.issue.registers->scatter(
-          *done.payload,
-          register_file_.write(done.issue.warp_slot, done.issue.instruction->d.base));
+      done.issue.registers->scatter(*done.payload,
+                                    register_file_.write(done.issue.warp_slot, done.issue.instruction->d.base));
     }
     change_warp(done.issue.warp_slot).scoreboard.written(*done.issue.instruction, now());
   }
@@ -139,8 +137,7 @@ void SubPartition::release_barrier(int cta_slot) {
   for (const int slot : by_age_) {
     if (warp_at(slot).name.cta_slot == cta_slot && warp_at(slot).at_barrier) {
       ResidentWarp& warp = change_warp(slot);
-      const StallReason reason =
-          warp.cursor.in_main_loop() ? StallReason::kBarrier : StallReason::kEnds;
+      const StallReason reason = warp.cursor.in_main_loop() ? StallReason::kBarrier : StallReason::kEnds;
       stalls.wait(now(), reason);
       wait_of_warp(slot, reason);
       warp.at_barrier = false;
@@ -166,8 +163,7 @@ void SubPartition::report_tiles(ResidentWarp& producer) {
   const std::int64_t complete = producer.copies.complete();
   if (producer.producer && complete > producer.tiles_arrived) {
     producer.tiles_arrived = complete;
-    report_out->write(
-        {WarpReport::Kind::kTilesArrived, producer.name, complete, producer.waited_for});
+    report_out->write({WarpReport::Kind::kTilesArrived, producer.name, complete, producer.waited_for});
   }
 }
 
@@ -187,8 +183,7 @@ void SubPartition::exit_finished() {
 }
 
 void SubPartition::launch(const WarpCommand& command) {
-  const auto free = std::find_if(warps_.begin(), warps_.end(),
-                                 [](const ResidentWarp& warp) { return !warp.resident; });
+  const auto free = std::find_if(warps_.begin(), warps_.end(), [](const ResidentWarp& warp) { return !warp.resident; });
   base::ensure(free != warps_.end(), "a warp was launched and no slot is free");
   if (!has_warps()) {
     stalls.wait(now(), StallReason::kNoCta);
@@ -204,9 +199,8 @@ void SubPartition::launch(const WarpCommand& command) {
   const KernelLaunch& kernel = *command.launch.kernel;
   free->producer = command.warp.warp == kernel.warps_per_cta;
   const isa::WarpProgram& program = free->producer ? *kernel.program->producer : *kernel.program;
-  free->cursor = kernel.work == nullptr
-                     ? isa::WarpCursor(program)
-                     : isa::WarpCursor(program, kernel.work->segments(command.launch.cta));
+  free->cursor = kernel.work == nullptr ? isa::WarpCursor(program)
+                                        : isa::WarpCursor(program, kernel.work->segments(command.launch.cta));
   free->scoreboard = Scoreboard(program);
   const int slot = static_cast<int>(free - warps_.begin());
   next_[static_cast<std::size_t>(slot)] = {};
@@ -223,8 +217,8 @@ void SubPartition::launch(const WarpCommand& command) {
 
 void SubPartition::issue_ahead() {
   // The scheduler stays with its warp as long as it can issue; nobody else can in the same cycle.
-  while (issue_per_cycle_ == 1 && last_warp_ >= 0 && next_issue_ > now() &&
-         warp_at(last_warp_).next_is_load() && ready_at(last_warp_) <= next_issue_) {
+  while (issue_per_cycle_ == 1 && last_warp_ >= 0 && next_issue_ > now() && warp_at(last_warp_).next_is_load() &&
+         ready_at(last_warp_) <= next_issue_) {
     issue_from(last_warp_, next_issue_);
   }
 }
@@ -262,8 +256,7 @@ std::int64_t SubPartition::ready_at(int slot) const {
   if (!next.is_mma) {
     return next.ready_at;
   }
-  return dispatch_credits_ == 0 ? ResidentWarp::kUnknown
-                                : std::max(next.ready_at, operands_read_at_.front());
+  return dispatch_credits_ == 0 ? ResidentWarp::kUnknown : std::max(next.ready_at, operands_read_at_.front());
 }
 
 void SubPartition::issue_from(int slot, std::int64_t cycle) {
@@ -288,8 +281,7 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
 }
 
 bool SubPartition::has_warps() const {
-  return std::any_of(by_age_.begin(), by_age_.end(),
-                     [this](int slot) { return !warp_at(slot).producer; });
+  return std::any_of(by_age_.begin(), by_age_.end(), [this](int slot) { return !warp_at(slot).producer; });
 }
 
 void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
@@ -374,14 +366,12 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
   take_further_slots(instruction.issue_slots, cycle);
   warp.scoreboard.issue(instruction);
   tensor_core.operand_fetch.overwrite(slot, instruction.d);
-  // On its way for a cycle.
-  load_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta, warp.cursor.iteration(),
-                         cycle + 1, warp.name.warp, slot, warp.elided},
+  load_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta, warp.cursor.iteration(), cycle + 1,
+                         warp.name.warp, slot, warp.elided},
                         cycle + 1 - now());
 }
 
-std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context,
-                                              const isa::WarpInstruction& instruction,
+std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context, const isa::WarpInstruction& instruction,
                                               int metadata_wait) const {
   // The scheduler counts whole cycles.
   const double interval = tensor_core::issue_interval(core_, context, instruction, metadata_wait);
@@ -397,8 +387,7 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
     tensor_core.expect(*kernel.mma_context, instruction);
     warp.multiply_cycles = tensor_core::multiply_cycles(core_, *kernel.mma_context);
     warp.mma_interval = same_warp_interval(*kernel.mma_context, instruction, 0);
-    warp.other_selector_interval =
-        same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
+    warp.other_selector_interval = same_warp_interval(*kernel.mma_context, instruction, core_.selector_change_cycles);
   }
   --warp.mmas_ahead;
   stalls.multiply(cycle, warp.multiply_cycles);
@@ -413,11 +402,10 @@ void SubPartition::issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle) {
   if (!warp.elided) {
     --dispatch_credits_;
     warp.scoreboard.issue(instruction);
-    issue.write({next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction,
-                 kernel.memory != nullptr});
+    issue.write(
+        {next_mma_id_++, kernel.mma_context, kernel.register_map, slot, &instruction, kernel.memory != nullptr});
     return;
   }
-  // On the wires to the tensor core and back each message is a cycle under way.
   const tensor_core::Passage passage = tensor_core.pass(slot, instruction, cycle + 1);
   note_operands_read(passage.operands_read + 1);
   warp.scoreboard.pass(instruction, passage.operands_read + 1, passage.done);
@@ -435,11 +423,9 @@ void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) 
   }
   take_further_slots(instruction.issue_slots, cycle);
   const int group = instruction.opcode == isa::Opcode::kCopy ? warp.copies.start() : 0;
-  // On its way for a cycle.
-  copy_out->write_after(
-      {warp.launch.kernel, &instruction, warp.launch.cta,
-       warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group},
-      cycle + 1 - now());
+  copy_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta,
+                         warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group},
+                        cycle + 1 - now());
 }
 
 bool SubPartition::exit_if_done(int slot) {
@@ -498,8 +484,7 @@ std::int64_t SubPartition::next_seen_outside(int slot) const {
   // before, and then what is seen, not in the same cycle where one is issued per cycle. Turns of
   // other warps in between can only make it later.
   const std::int64_t behind_last = issue_per_cycle_ == 1 ? 1 : 0;
-  return warp.mmas_ahead == 0 ? next
-                              : next + (warp.mmas_ahead - 1) * warp.mma_interval + behind_last;
+  return warp.mmas_ahead == 0 ? next : next + (warp.mmas_ahead - 1) * warp.mma_interval + behind_last;
 }
 
 }  // namespace sptc::sm

@@ -22,16 +22,13 @@ namespace sptc::sm {
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
 /// issue, then takes the oldest that can.
 ///
-/// What nobody sees may be done late. Where no values travel, the tensor core says at once when an
-/// instruction will be done, and no other block sees matrix instructions. So the scheduler does not
-/// wake for them: it sleeps until something comes in, or until a warp may do something that another
-/// block sees (wake_for_next()). The invariant: whatever it issues late are such instructions
-/// (ResidentWarp::next_is_unseen()), each in the cycle in which it would have been issued by a
-/// scheduler that was awake, and all of them before it looks at what has come in. So it chooses as
-/// that one would: what came in now changes nothing before now.
-///
-/// The mirror image is issue_ahead(): what can be no other way is done early, and sent with a
-/// delay.
+/// The scheduler sleeps where nothing can be seen. Without values the tensor core says at once when
+/// an instruction will be done, and no other block sees matrix instructions, so the scheduler wakes
+/// only when something comes in, or when a warp may do something that another block sees
+/// (wake_for_next()). The invariant: whatever it issues late are such instructions
+/// (ResidentWarp::next_is_unseen()), each in the cycle in which an awake scheduler would have
+/// issued it, and all before it looks at what has come in. issue_ahead() is the mirror image: what
+/// can be no other way is sent early, with a delay.
 class SubPartition : public base::Module {
  public:
   sc_core::sc_port<base::WireIn<WarpCommand>> command_in{"command_in"};
@@ -45,15 +42,14 @@ class SubPartition : public base::Module {
 
   SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
-  /// Of its scheduler and its tensor core, since the start of the simulation.
+  /// Counts of its scheduler and its tensor core, since the start of the simulation.
   tensor_core::Activity activity() const;
-  /// Of its tensor core: a cycle in which that does not multiply goes to what the instruction
+  /// Cycles of its tensor core: one in which it does not multiply goes to what the instruction
   /// waited for that was issued next, of any warp but the producer.
   StallCounters stalls;
   /// Tells `observer` what each warp does or waits for, as `stalls` does of the tensor core: a warp
   /// multiplies as long as its latest matrix instruction takes of the multipliers.
-  using WarpObserver =
-      std::function<void(int slot, std::int64_t begin, std::int64_t end, StallReason reason)>;
+  using WarpObserver = std::function<void(int slot, std::int64_t begin, std::int64_t end, StallReason reason)>;
   void observe_warps(const WarpObserver& observer);
   /// Warps that have not exited, for the message about a simulation that got stuck.
   int resident_warps() const { return static_cast<int>(by_age_.size()); }
@@ -78,7 +74,6 @@ class SubPartition : public base::Module {
   void on_event() override;
 
  private:
-  /// As things stood before this cycle.
   void issue_what_it_slept_through();
   void take_inputs();
   void obey(const WarpCommand& command);
@@ -108,49 +103,45 @@ class SubPartition : public base::Module {
   std::int64_t ready_at(int slot) const;
   /// The next instruction of the warp in `slot`.
   void issue_from(int slot, std::int64_t cycle);
-  /// To `counters`, before the next instruction of `warp` is issued in `cycle`.
+  /// Adds to `counters`, before the next instruction of `warp` is issued in `cycle`.
   void count_stall(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const;
-  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle,
-                          StallCounters& counters) const;
-  /// Until now, where somebody observes warps.
+  void count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const;
+  /// Ends a wait at this cycle, where somebody observes warps.
   void wait_of_warp(int slot, StallReason reason) {
     if (StallCounters* const of_warp = stalls_of_warp(slot)) {
       of_warp->wait(now(), reason);
     }
   }
-  /// Of the warp in `slot`; null where nobody observes warps.
+  /// Counters of the warp in `slot`; null where nobody observes warps.
   StallCounters* stalls_of_warp(int slot) {
     return stalls_of_warps_.empty() ? nullptr : &stalls_of_warps_[static_cast<std::size_t>(slot)];
   }
   bool has_warps() const;
   void take_issue_slot(int slot, std::int64_t cycle);
-  /// Of an instruction issued in `cycle` that stands for several: the slots behind its first one,
-  /// which no other instruction shares.
+  /// Takes the slots behind the first one of an instruction that stands for several, which no other
+  /// instruction shares.
   void take_further_slots(int slots, std::int64_t cycle);
-  /// Any but a barrier, which others end.
+  /// Executes any instruction but a barrier, which others end.
   void execute(ResidentWarp& warp, int slot, std::int64_t cycle);
-  /// From shared memory, or a store to it.
+  /// Issues a load from shared memory, or a store to it.
   void issue_load(ResidentWarp& warp, int slot, std::int64_t cycle);
-  /// Where somebody wants to know: the warp has a k-tile in shared memory, or in its registers.
+  /// Tells who wants to know that the warp has a k-tile in shared memory, or in its registers.
   void tell_tile(const ResidentWarp& warp, std::int64_t cycle) const;
   void issue_mma(ResidentWarp& warp, int slot, std::int64_t cycle);
   void note_operands_read(std::int64_t cycle);
   /// Cycles from one matrix instruction of a warp to its next one, at least.
-  std::int64_t same_warp_interval(const mma::StepContext& context,
-                                  const isa::WarpInstruction& instruction, int metadata_wait) const;
+  std::int64_t same_warp_interval(const mma::StepContext& context, const isa::WarpInstruction& instruction,
+                                  int metadata_wait) const;
   void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
-  /// Whether the warp in `slot` has ended and left.
   bool exit_if_done(int slot);
   void exit_finished();
-  bool tapped() const {
-    return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped();
-  }
+  bool tapped() const { return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped(); }
   /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.
   void wake_for_next();
-  /// No later than the first cycle in which another block may see something of the warp in `slot`:
-  /// to wake too early costs time, too late would break the invariant.
+  /// A cycle no later than the first in which another block may see something of the warp in
+  /// `slot`: to wake too early costs time, too late would break the invariant.
   std::int64_t next_seen_outside(int slot) const;
-  /// To change something of the warp: when it may go on is looked up again.
+  /// The warp, to be changed: when it may go on is looked up again.
   ResidentWarp& change_warp(int slot) {
     next_[static_cast<std::size_t>(slot)].ready_at = kNotLookedUp;
     return warps_[static_cast<std::size_t>(slot)];
@@ -170,10 +161,10 @@ class SubPartition : public base::Module {
   std::vector<ResidentWarp> warps_;
   mutable std::vector<NextInstruction> next_;   ///< per slot
   std::vector<StallCounters> stalls_of_warps_;  ///< per slot; empty: nobody observes them
-  std::vector<int> by_age_;  ///< slots of the resident warps, in the order of their launch
+  std::vector<int> by_age_;                     ///< slots of the resident warps, in the order of their launch
   int last_warp_ = -1;
   int dispatch_credits_;
-  /// Of the latest matrix instructions whose way is known: cycles in which their operands are read.
+  /// Cycles in which the operands of the latest matrix instructions are read whose way is known.
   std::array<std::int64_t, kDispatchQueue> operands_read_at_{};
   std::uint64_t next_mma_id_ = 0;
   std::int64_t next_issue_ = 0;  ///< the scheduler is busy before this cycle

@@ -10,30 +10,26 @@ namespace sptc::sm {
 void SubPartition::observe_warps(const WarpObserver& observer) {
   stalls_of_warps_ = std::vector<StallCounters>(warps_.size());
   for (std::size_t slot = 0; slot < warps_.size(); ++slot) {
-    stalls_of_warps_[slot].observe([observer, slot = static_cast<int>(slot)](
-                                       std::int64_t begin, std::int64_t end, StallReason reason) {
-      observer(slot, begin, end, reason);
-    });
+    stalls_of_warps_[slot].observe(
+        [observer, slot = static_cast<int>(slot)](std::int64_t begin, std::int64_t end, StallReason reason) {
+          observer(slot, begin, end, reason);
+        });
   }
 }
 
-void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle,
-                               StallCounters& counters) const {
+void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   if (!warp.cursor.in_main_loop()) {
     counters.wait(cycle, StallReason::kEnds);
     return;
   }
-  const auto until = [&](std::int64_t end, StallReason reason) {
-    counters.wait(std::min(cycle, end), reason);
-  };
+  const auto until = [&](std::int64_t end, StallReason reason) { counters.wait(std::min(cycle, end), reason); };
   switch (instruction.opcode) {
     case isa::Opcode::kMma:
       count_stall_of_mma(warp, cycle, counters);
       break;
     case isa::Opcode::kWaitTile:
-      until(warp.came,
-            warp.cursor.iteration() == 0 ? StallReason::kEnds : waited_for(warp.waited_for));
+      until(warp.came, warp.cursor.iteration() == 0 ? StallReason::kEnds : waited_for(warp.waited_for));
       break;
     case isa::Opcode::kWaitCopies:
     case isa::Opcode::kStoreShared:
@@ -52,16 +48,12 @@ void SubPartition::count_stall(const ResidentWarp& warp, std::int64_t cycle,
   counters.wait(cycle, StallReason::kIssue);
 }
 
-void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle,
-                                      StallCounters& counters) const {
+void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cycle, StallCounters& counters) const {
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   const Scoreboard& registers = warp.scoreboard;
-  const auto until = [&](std::int64_t end, StallReason reason) {
-    counters.wait(std::min(cycle, end), reason);
-  };
-  // Of the two places behind the scheduler, those that are taken were free later.
-  const std::int64_t credit_at =
-      operands_read_at_[static_cast<std::size_t>(kDispatchQueue - dispatch_credits_)];
+  const auto until = [&](std::int64_t end, StallReason reason) { counters.wait(std::min(cycle, end), reason); };
+  // Those of the two places behind the scheduler that are taken were free later.
+  const std::int64_t credit_at = operands_read_at_[static_cast<std::size_t>(kDispatchQueue - dispatch_credits_)];
   // Each of these may be the last: what ends first is counted first.
   std::array<std::pair<std::int64_t, StallReason>, 4> waits{
       {{std::max({registers.written_at(instruction.a), registers.written_at(instruction.b),
@@ -79,8 +71,7 @@ void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cyc
 
 void SubPartition::tell_tile(const ResidentWarp& warp, std::int64_t cycle) const {
   TileObserver* const observer = warp.launch.kernel->observer;
-  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for();
-      tile >= 0) {
+  if (const std::int64_t tile = observer == nullptr ? -1 : warp.cursor.tile_waited_for(); tile >= 0) {
     observer->tile_used(warp.launch.cta, tile, cycle);
   }
 }

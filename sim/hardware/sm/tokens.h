@@ -2,7 +2,6 @@
 #pragma once
 
 #include "models/mma/fragment_layout.h"
-#include "models/mma/lane_register.h"
 #include "models/mma/stage_data.h"
 #include "sim/base/payload.h"
 #include "sim/hardware/sm/kernel_launch.h"
@@ -86,10 +85,9 @@ struct WgmmaDone {
 };
 
 /// Registers of the widest load: ldmatrix.x4 has 4, the deepest B that carries values fills 32.
-using LoadedRegisters =
-    std::array<mma::LaneRegister, mma::kMaxBWords * mma::kCols / mma::kWarpLanes>;
+using LoadedRegisters = std::array<mma::LaneRegister, mma::kMaxBWords * mma::kCols / mma::kWarpLanes>;
 
-/// Shared memory -> sub-partition. Of an elided request it may come before the data.
+/// Shared memory -> sub-partition. The answer to an elided request may come before the data.
 struct LoadDone {
   LoadRequest request;
   std::int64_t ready_cycle = 0;  ///< from which on the registers may be used again

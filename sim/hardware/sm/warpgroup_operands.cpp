@@ -14,11 +14,9 @@ std::int64_t storage_bytes(std::int64_t elements, numerics::DataType type) {
 
 }  // namespace
 
-base::Bytes warpgroup_operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers,
-                                    int cta_group) {
+base::Bytes warpgroup_operand_bytes(const mma::MmaInstruction& instruction, bool a_in_registers, int cta_group) {
   const mma::MmaShape& shape = instruction.shape;
-  const std::int64_t a =
-      storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
+  const std::int64_t a = storage_bytes(std::int64_t{shape.m} * instruction.compressed_k(), instruction.a_type);
   const std::int64_t b = storage_bytes(std::int64_t{shape.n} * shape.k, instruction.b_type);
   return base::Bytes(b / cta_group + (a_in_registers ? 0 : a));
 }

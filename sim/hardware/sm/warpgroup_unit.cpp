@@ -9,22 +9,20 @@
 
 namespace sptc::sm {
 
-std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction,
-                                          const SmSpec& spec, int cta_group) {
+std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec, int cta_group) {
   // 64 rows of an SM alone are in half of the lanes of its tensor memory, and keep half of the
   // tensor cores busy; those of a pair have half of their columns in the other lanes (PTX ISA).
   constexpr int kLanes = 128;
   const bool in_all_lanes = instruction.family != mma::MmaFamily::kTcgen05 || cta_group > 1;
   const std::int64_t idle = in_all_lanes ? 1 : kLanes / std::min(instruction.shape.m, kLanes);
-  const std::int64_t bytes =
-      idle * instruction.macs() * numerics::storage_bits(instruction.a_type) / 8;
+  const std::int64_t bytes = idle * instruction.macs() * numerics::storage_bits(instruction.a_type) / 8;
   const tensor_core::TensorCoreSpec& core = spec.tensor_core;
   const int units = core.units(instruction.accumulator, instruction.scales.has_value());
   return base::ceil_div(bytes, std::int64_t{spec.sub_partitions} * units * core.dot_width_bytes);
 }
 
-WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const base::Clock& clock,
-                             const SmSpec& spec, SharedMemory& shared_memory)
+WarpgroupUnit::WarpgroupUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
+                             SharedMemory& shared_memory)
     : base::Module(name, clock),
       request_in("request_in", static_cast<std::size_t>(spec.sub_partitions)),
       done_out("done_out", static_cast<std::size_t>(spec.sub_partitions)),
@@ -51,8 +49,7 @@ void WarpgroupUnit::on_event() {
 }
 
 void WarpgroupUnit::take(const WgmmaRequest& request) {
-  base::ensure(spec_.async_mma_interval_cycles() > 0,
-               "wgmma or tcgen05.mma on an SM that has none");
+  base::ensure(spec_.async_mma_interval_cycles() > 0, "wgmma or tcgen05.mma on an SM that has none");
   const WarpgroupName name{request.cta, request.warp / kWarps};
   Warpgroup& group = gathering_[name];
   group.issued[static_cast<std::size_t>(request.warp % kWarps)].push_back(request);
@@ -77,8 +74,7 @@ void WarpgroupUnit::begin_next() {
   const mma::MmaInstruction& instruction = warps[0].kernel->mma_context->instruction;
   const int cta_group = warps[0].kernel->cta_group;
   const std::int64_t cycles = asynchronous_multiply_cycles(instruction, spec_, cta_group);
-  const base::Bytes bytes =
-      warpgroup_operand_bytes(instruction, warps[0].instruction->a.count > 0, cta_group);
+  const base::Bytes bytes = warpgroup_operand_bytes(instruction, warps[0].instruction->a.count > 0, cta_group);
   const std::int64_t operands_there = shared_memory_.claim(bytes);
   const std::int64_t begin = std::max(now(), multiplied_);
   const std::int64_t interval = std::max<std::int64_t>(cycles, spec_.async_mma_interval_cycles());

@@ -21,8 +21,7 @@ namespace sptc::sm {
 
 /// Cycles that the arithmetic of an asynchronous `instruction`, the part of one SM of a
 /// `cta_group`, takes on the tensor cores of `spec`.
-std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction,
-                                          const SmSpec& spec, int cta_group);
+std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec, int cta_group);
 
 /// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
 /// A, 16 per sub-partition; or tcgen05.mma, of 128 rows for each SM that takes part. B, and A where
@@ -64,8 +63,8 @@ class WarpgroupUnit : public base::Module {
   SharedMemory& shared_memory_;
   std::map<WarpgroupName, Warpgroup> gathering_;          ///< those of which some warps have issued
   std::deque<std::array<WgmmaRequest, kWarps>> waiting_;  ///< complete, in order
-  std::int64_t next_begin_ = 0;  ///< the operands of the next one may be read from here on
-  std::int64_t multiplied_ = 0;  ///< cycle in which the latest one is through the multipliers
+  std::int64_t next_begin_ = 0;                           ///< the operands of the next one may be read from here on
+  std::int64_t multiplied_ = 0;                           ///< cycle in which the latest one is through the multipliers
   tensor_core::Activity activity_;
   std::function<void(const WarpgroupMultiply&)> tell_;
 };

@@ -18,8 +18,7 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
     const std::int64_t results = std::int64_t{instruction.shape.m} * instruction.shape.n;
     return results * products * spec.dot_units * spec.dot_width_bytes / spec.f64_multipliers;
   }
-  const std::int64_t results =
-      std::int64_t{std::max(instruction.shape.m, spec.rows_per_pass)} * instruction.shape.n;
+  const std::int64_t results = std::int64_t{std::max(instruction.shape.m, spec.rows_per_pass)} * instruction.shape.n;
   const std::int64_t a_bytes = std::int64_t{products} * context.operand_bits / 8;
   if (context.rules.is_integer()) {
     // Sums of integers are exact, so that a wide array takes several steps in one pass.
@@ -27,8 +26,7 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
   }
   // A step that is narrower than the dot units leaves the rest of them idle.
   const std::int64_t occupied = results * base::round_up(a_bytes, spec.dot_width_bytes);
-  return occupied * spec.dot_units /
-         spec.units(instruction.accumulator, instruction.scales.has_value());
+  return occupied * spec.dot_units / spec.units(instruction.accumulator, instruction.scales.has_value());
 }
 
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {
@@ -43,13 +41,10 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
     const int bits = numerics::storage_bits(instruction.a_type);
     const std::int64_t row_bytes = std::max(1, instruction.compressed_k() * bits / 8);
     const std::int64_t steps = base::ceil_div(row_bytes, spec.dot_width_bytes);
-    return mma::StepContext::timing_only(instruction,
-                                         static_cast<int>(base::ceil_div(row_bytes, steps)));
+    return mma::StepContext::timing_only(instruction, static_cast<int>(base::ceil_div(row_bytes, steps)));
   }
-  const mma::StepRules rules =
-      mma::with_accumulator(*known, spec.accumulator_design(), instruction);
-  mma::StepContext context =
-      mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
+  const mma::StepRules rules = mma::with_accumulator(*known, spec.accumulator_design(), instruction);
+  mma::StepContext context = mma::StepContext::timing_only(instruction, step_bytes(rules, instruction));
   context.operand_bits = rules.lowered_fp8 ? 16 : context.operand_bits;
   return context;
 }
@@ -65,19 +60,17 @@ PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& i
 }
 
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context) {
-  const double arithmetic =
-      static_cast<double>(context.steps * occupied_bytes(spec, context)) /
-      static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
-  return context.rules.is_integer()
-             ? std::max(arithmetic, static_cast<double>(spec.integer_interval_cycles))
-             : arithmetic;
+  const double arithmetic = static_cast<double>(context.steps * occupied_bytes(spec, context)) /
+                            static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
+  return context.rules.is_integer() ? std::max(arithmetic, static_cast<double>(spec.integer_interval_cycles))
+                                    : arithmetic;
 }
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
                       const isa::WarpInstruction& instruction, int metadata_wait) {
   const PortCycles ports = port_cycles(spec, instruction);
-  return std::max({multiply_cycles(spec, context), ports.a, ports.b, ports.accumulator,
-                   metadata_wait + ports.metadata});
+  return std::max(
+      {multiply_cycles(spec, context), ports.a, ports.b, ports.accumulator, metadata_wait + ports.metadata});
 }
 
 }  // namespace sptc::tensor_core

@@ -26,9 +26,8 @@ void MetadataSelector::on_event() {
 }
 
 void MetadataSelector::require_inputs(const mma::MmaInstruction& instruction) const {
-  base::ensure(
-      !instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
-      "the selector has too few inputs for this pattern");
+  base::ensure(!instruction.sparse || instruction.sparse_pattern().candidates() <= spec_.selector_inputs,
+               "the selector has too few inputs for this pattern");
 }
 
 SelectedToken MetadataSelector::select_next_step() {

@@ -21,8 +21,7 @@ class MetadataSelector : public base::Module {
   sc_core::sc_port<base::WireIn<FetchedToken>> fetched_in{"fetched_in"};
   sc_core::sc_port<base::WireOut<SelectedToken>> selected_out{"selected_out"};
 
-  MetadataSelector(const sc_core::sc_module_name& name, const base::Clock& clock,
-                   const TensorCoreSpec& spec);
+  MetadataSelector(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec);
 
   Activity activity() const {
     Activity result = activity_;

@@ -5,8 +5,7 @@
 
 namespace sptc::tensor_core {
 
-MultiplyStage::MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock,
-                             const TensorCoreSpec& spec)
+MultiplyStage::MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec)
     : base::Module(name, clock), spec_(spec), dot_units_(spec.dot_units * spec.dot_width_bytes) {
   run_on(selected_in, feedback_in);
 }
@@ -46,8 +45,7 @@ void MultiplyStage::start_next() {
 }
 
 bool MultiplyStage::has_accumulator(const SelectedToken& token) const {
-  return token.step == 0 ||
-         std::any_of(feedback_.begin(), feedback_.end(), [&](const FeedbackToken& feedback) {
+  return token.step == 0 || std::any_of(feedback_.begin(), feedback_.end(), [&](const FeedbackToken& feedback) {
            return feedback.id == token.issue.id && feedback.next_step == token.step;
          });
 }
@@ -56,9 +54,8 @@ void MultiplyStage::send(Multiplied step) {
   SelectedToken& token = step.token;
   const mma::StepContext& context = *token.issue.context;
   if (token.step > 0) {
-    const auto feedback =
-        std::find_if(feedback_.begin(), feedback_.end(),
-                     [&](const FeedbackToken& f) { return f.id == token.issue.id; });
+    const auto feedback = std::find_if(feedback_.begin(), feedback_.end(),
+                                       [&](const FeedbackToken& f) { return f.id == token.issue.id; });
     if (feedback->payload) {
       token.accumulator = base::make_payload<mma::Accumulators>();
       mma::decode_accumulators(context, *feedback->payload, *token.accumulator);

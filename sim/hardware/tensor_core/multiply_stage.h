@@ -26,8 +26,7 @@ class MultiplyStage : public base::Module {
   sc_core::sc_port<base::WireOut<ProductsToken>> products_out{"products_out"};
   sc_core::sc_port<base::WireOut<CreditToken>> credit_out{"credit_out"};
 
-  MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock,
-                const TensorCoreSpec& spec);
+  MultiplyStage(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec);
 
   Activity activity() const {
     Activity result = activity_;
@@ -68,9 +67,7 @@ class MultiplyStage : public base::Module {
   };
 
   void start_next();
-  void count(const StepWork& work, std::int64_t steps) {
-    activity_.executed_macs += steps * work.operands;
-  }
+  void count(const StepWork& work, std::int64_t steps) { activity_.executed_macs += steps * work.operands; }
   static std::int64_t array_bytes(const StepWork& work, int step) {
     return work.array_bytes + (step + 1 == work.steps ? work.extra_bytes_of_last : 0);
   }

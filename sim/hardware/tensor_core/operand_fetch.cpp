@@ -5,8 +5,8 @@
 
 namespace sptc::tensor_core {
 
-OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock,
-                           const TensorCoreSpec& spec, const OperandRegisters& registers)
+OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
+                           const OperandRegisters& registers)
     : base::Module(name, clock),
       registers_(registers),
       a_port_(spec.operand_a_port_bytes_per_cycle),
@@ -38,8 +38,7 @@ void OperandFetch::on_event() {
     occupy_ports(demand, now());
     --credits_;
     operands_read_out->write({issue});
-    base::Payload<mma::FetchedOperands> payload =
-        issue.carries_values ? read_operands(issue) : nullptr;
+    base::Payload<mma::FetchedOperands> payload = issue.carries_values ? read_operands(issue) : nullptr;
     fetched_out->write({issue, std::move(payload)});
     waiting_.pop_front();
   }
@@ -67,11 +66,9 @@ std::int64_t OperandFetch::pass(const RegisterBanks::Demand& demand, std::int64_
   return start;
 }
 
-std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand,
-                                          std::int64_t cycle) const {
-  std::int64_t ready =
-      std::max({a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle),
-                banks_.ready_at(cycle, demand)});
+std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand, std::int64_t cycle) const {
+  std::int64_t ready = std::max({a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle),
+                                 banks_.ready_at(cycle, demand)});
   if (demand.instruction->metadata.count > 0) {
     ready = std::max(ready, metadata_port_.ready_at(cycle));
   }
@@ -99,14 +96,11 @@ void OperandFetch::count(const isa::WarpInstruction& instruction, std::int64_t c
 
 base::Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {
   const isa::WarpInstruction& instruction = *issue.instruction;
-  const auto at = [&](const isa::RegisterRange& range) {
-    return registers_.read(issue.warp_slot, range.base);
-  };
+  const auto at = [&](const isa::RegisterRange& range) { return registers_.read(issue.warp_slot, range.base); };
   mma::OperandWords words;
-  issue.registers->gather(
-      {at(instruction.a), at(instruction.b), at(instruction.c),
-       instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr, instruction.selector},
-      words);
+  issue.registers->gather({at(instruction.a), at(instruction.b), at(instruction.c),
+                           instruction.metadata.count > 0 ? at(instruction.metadata) : nullptr, instruction.selector},
+                          words);
   auto fetched = base::make_payload<mma::FetchedOperands>();
   mma::decode_operands(*issue.context, words, *fetched);
   return fetched;

@@ -24,8 +24,8 @@ class OperandFetch : public base::Module {
   sc_core::sc_port<base::WireOut<FetchedToken>> fetched_out{"fetched_out"};
   sc_core::sc_port<base::WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
 
-  OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock,
-               const TensorCoreSpec& spec, const OperandRegisters& registers);
+  OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
+               const OperandRegisters& registers);
 
   const Activity& activity() const { return activity_; }
 
@@ -41,13 +41,9 @@ class OperandFetch : public base::Module {
   void keep(const RegisterBanks::Demand& demand) { banks_.keep(demand); }
   /// Another instruction than of the tensor core writes registers: what the ports keep of them is
   /// old.
-  void overwrite(int warp_slot, const isa::RegisterRange& written) {
-    banks_.overwrite(warp_slot, written);
-  }
+  void overwrite(int warp_slot, const isa::RegisterRange& written) { banks_.overwrite(warp_slot, written); }
   /// `instructions` like `kind` have come by that nobody showed to the ports.
-  void skipped(const isa::WarpInstruction& kind, std::int64_t instructions) {
-    count(kind, instructions);
-  }
+  void skipped(const isa::WarpInstruction& kind, std::int64_t instructions) { count(kind, instructions); }
 
   template <typename Visitor>
   void visit_backlog(Visitor& visitor) {

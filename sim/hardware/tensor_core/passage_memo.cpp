@@ -63,9 +63,7 @@ void PassageMemo::learn(const Passage& passage, Backlog after) {
   state_ = table_->state_of(std::move(after));
   latest_ = passage.operands_read;
   if (asked_ != PassageTable::kUnknown) {
-    table_->learn(
-        asked_,
-        {since_, demand_, {passage.operands_read - arrival_, passage.done - arrival_}, state_});
+    table_->learn(asked_, {since_, demand_, {passage.operands_read - arrival_, passage.done - arrival_}, state_});
   }
 }
 

@@ -38,10 +38,9 @@ class PassageTable {
   /// What an instruction in state `state` takes that comes `since` cycles behind the one before and
   /// takes of the register banks what `demand` stands for; null: not known.
   const Known* find(int state, std::int64_t since, std::uint64_t demand);
-  /// What find() did not know.
   void learn(int state, const Known& known);
 
-  /// That of `after`, a new one where there is none.
+  /// The state of `after`, a new one where there is none.
   int state_of(Backlog after);
   const Backlog& backlog(int state) const { return of(state).backlog; }
   bool full() const { return states_.size() >= kMostStates; }
@@ -71,21 +70,19 @@ class PassageMemo {
   void learn(const Passage& passage, Backlog after);
 
   /// What is left behind latest(); null: that is not known.
-  const Backlog* backlog() const {
-    return state_ == PassageTable::kUnknown ? nullptr : &table_->backlog(state_);
-  }
+  const Backlog* backlog() const { return state_ == PassageTable::kUnknown ? nullptr : &table_->backlog(state_); }
   std::int64_t latest() const { return latest_; }
 
-  /// From here on instructions are those of `table`.
+  /// Instructions that follow are those of `table`.
   void use(std::shared_ptr<PassageTable> table);
-  /// Somebody else uses the limiters.
+  /// Forgets the state: somebody else uses the limiters.
   void lose_track() { state_ = PassageTable::kUnknown; }
 
  private:
   std::shared_ptr<PassageTable> table_ = std::make_shared<PassageTable>();
   int state_ = PassageTable::kUnknown;
   std::int64_t latest_ = 0;
-  // Of the latest find().
+  // What the latest find() asked for.
   int asked_ = PassageTable::kUnknown;
   std::int64_t arrival_ = 0;
   std::int64_t since_ = 0;

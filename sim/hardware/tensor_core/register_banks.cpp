@@ -13,8 +13,7 @@ RegisterBanks::RegisterBanks(const TensorCoreSpec& spec)
       mask_(std::has_single_bit(static_cast<unsigned>(spec.register_banks))
                 ? static_cast<unsigned>(spec.register_banks) - 1
                 : 0),
-      banks_(static_cast<std::size_t>(spec.register_banks),
-             base::Throughput(spec.register_bank_bytes_per_cycle)) {
+      banks_(static_cast<std::size_t>(spec.register_banks), base::Throughput(spec.register_bank_bytes_per_cycle)) {
   base::ensure(banks_.size() <= kMostBanks, "a register file has too many banks");
 }
 
@@ -28,13 +27,11 @@ int RegisterBanks::Demand::most_of_a_bank() const {
 }
 
 int RegisterBanks::kept(const Kept& port, int slot, const isa::RegisterRange& range) const {
-  const bool same =
-      port.slot == slot && port.registers.base == range.base && port.registers.count == range.count;
+  const bool same = port.slot == slot && port.registers.base == range.base && port.registers.count == range.count;
   return same ? std::min(reuse_registers_, range.count) : 0;
 }
 
-RegisterBanks::Demand RegisterBanks::demand(int slot,
-                                            const isa::WarpInstruction& instruction) const {
+RegisterBanks::Demand RegisterBanks::demand(int slot, const isa::WarpInstruction& instruction) const {
   Demand demand;
   demand.slot = slot;
   demand.instruction = &instruction;
@@ -91,8 +88,7 @@ void RegisterBanks::keep(const Demand& demand) {
 void RegisterBanks::overwrite(int slot, const isa::RegisterRange& written) {
   for (Kept* port : {&a_, &b_}) {
     const isa::RegisterRange& kept = port->registers;
-    if (port->slot == slot && kept.base < written.base + written.count &&
-        written.base < kept.base + kept.count) {
+    if (port->slot == slot && kept.base < written.base + written.count && written.base < kept.base + kept.count) {
       *port = {};
     }
   }

@@ -34,7 +34,7 @@ class RegisterBanks {
     /// Registers that the busiest bank reads.
     int most_of_a_bank() const;
 
-    /// The same for demands that take as much of every bank; none for one of too many banks.
+    /// A code that demands share which take as much of every bank; none for one of too many banks.
     std::optional<std::uint64_t> code() const {
       constexpr int kMostOthers = 8;
       constexpr std::uint64_t kCodes = kMostBanks + 1;
@@ -49,11 +49,10 @@ class RegisterBanks {
     }
   };
 
-  /// Of `instruction`, if it is the next one to read.
+  /// The demand of `instruction`, if it is the next one to read.
   Demand demand(int slot, const isa::WarpInstruction& instruction) const;
   /// Earliest cycle in which `demand` can be read.
   std::int64_t ready_at(std::int64_t now, const Demand& demand) const;
-  /// Reads `demand` from cycle `now` on.
   void read(std::int64_t now, const Demand& demand);
   /// What is left of that when the banks need not be kept busy: the operand ports keep its
   /// registers.
@@ -78,14 +77,12 @@ class RegisterBanks {
   /// The first registers of `range`, so many, need not be read.
   int kept(const Kept& port, int slot, const isa::RegisterRange& range) const;
 
-  /// Register `r` lies in bank r mod banks.
   std::size_t bank_of(int r) const {
     const bool power_of_two = mask_ != 0 || banks_.size() == 1;
-    return power_of_two ? static_cast<unsigned>(r) & mask_
-                        : static_cast<std::size_t>(r) % banks_.size();
+    return power_of_two ? static_cast<unsigned>(r) & mask_ : static_cast<std::size_t>(r) % banks_.size();
   }
 
-  /// So many registers next to each other are as many of every bank, and so many others.
+  /// Registers of so many next to each other that are not as many of every bank.
   int others_of(int registers) const { return static_cast<int>(bank_of(registers)); }
 
   int reuse_registers_;

@@ -5,8 +5,8 @@
 
 namespace sptc::tensor_core {
 
-RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name,
-                                         const base::Clock& clock, const TensorCoreSpec& spec)
+RoundWriteBackStage::RoundWriteBackStage(const sc_core::sc_module_name& name, const base::Clock& clock,
+                                         const TensorCoreSpec& spec)
     : base::Module(name, clock),
       round_latency_(spec.round_latency_cycles),
       write_back_latency_(spec.write_back_latency_cycles) {

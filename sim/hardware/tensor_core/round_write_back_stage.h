@@ -16,8 +16,7 @@ class RoundWriteBackStage : public base::Module {
   sc_core::sc_port<base::WireOut<FeedbackToken>> feedback_out{"feedback_out"};
   sc_core::sc_port<base::WireOut<MmaDoneToken>> done_out{"done_out"};
 
-  RoundWriteBackStage(const sc_core::sc_module_name& name, const base::Clock& clock,
-                      const TensorCoreSpec& spec);
+  RoundWriteBackStage(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec);
 
   /// Cycle in which D is complete, of an instruction whose last sums come in cycle `arrival` and
   /// that kept the multipliers for `occupied` cycles with its last step; without tokens.
@@ -33,9 +32,7 @@ class RoundWriteBackStage : public base::Module {
  private:
   /// Cycles from the last sums to D: its first results are there after the latency of rounding, its
   /// last ones as many cycles later as the step kept the multipliers busy.
-  std::int64_t to_result(std::int64_t occupied) const {
-    return round_latency_ + occupied - 1 + write_back_latency_;
-  }
+  std::int64_t to_result(std::int64_t occupied) const { return round_latency_ + occupied - 1 + write_back_latency_; }
 
   int round_latency_;
   int write_back_latency_;

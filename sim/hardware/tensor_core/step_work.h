@@ -18,10 +18,11 @@ struct StepWork {
   std::int64_t operands = 0;       ///< elements of B handed to multipliers, a product each
   std::int64_t by_metadata = 0;    ///< of those, picked by metadata
   std::int64_t operand_bytes = 0;  ///< what they take of the selector's output
-  // Of operand A, that the multiplier array could have taken meanwhile.
+  // Bytes of operand A that the multiplier array could have taken meanwhile.
   std::int64_t array_bytes = 0;
   std::int64_t extra_bytes_of_last = 0;  ///< beside, of the last step
-  /// Of the last step, in extra_bytes_of_last: they hold back the next instruction, and no result.
+  /// Cycles of the last step, in extra_bytes_of_last: they hold back the next instruction, and no
+  /// result.
   std::int64_t idle_cycles_of_last = 0;
   /// The array is kept so many times as long as its arithmetic takes: cards that sell a lower rate
   /// with f32 accumulators hold instructions back, and not results. An RTX 5070 Ti measures 29

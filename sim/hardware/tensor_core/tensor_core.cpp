@@ -40,10 +40,10 @@ std::shared_ptr<PassageTable> passage_table(const TensorCoreSpec& spec, const St
 
 }  // namespace
 
-TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock,
-                       const TensorCoreSpec& spec, const OperandRegisters& registers)
+TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
+                       const OperandRegisters& registers)
     : sc_core::sc_module(name),
-      // The way from the scheduler to the operand fetch already took the first of the fetch cycles.
+      // The way from the scheduler to the operand fetch takes the first of the fetch cycles.
       fetched("fetched", clock, spec.operand_fetch_latency_cycles - 1),
       selected("selected", clock, spec.selector_latency_cycles),
       products("products", clock, spec.multiply_latency_cycles),
@@ -84,8 +84,7 @@ void TensorCore::expect_tokens() {
   memo_.lose_track();
 }
 
-Passage TensorCore::pass(int warp_slot, const isa::WarpInstruction& instruction,
-                         std::int64_t arrival) {
+Passage TensorCore::pass(int warp_slot, const isa::WarpInstruction& instruction, std::int64_t arrival) {
   const RegisterBanks::Demand demand = operand_fetch.demand(warp_slot, instruction);
   const std::optional<std::uint64_t> code = demand.code();
   if (const Passage* known = code ? memo_.find(arrival, *code) : nullptr; known != nullptr) {
@@ -125,28 +124,23 @@ Passage TensorCore::compute(const RegisterBanks::Demand& demand, std::int64_t ar
   for (int step = 0; step < work_.steps; ++step) {
     const std::int64_t selected_at = metadata_selector.pass(work_, fetched_at);
     multiplied_at = multiply.pass(work_, step, selected_at + to_multipliers_);
-    // Products wait for the accumulator of the step before.
     const std::int64_t accumulator_at = step == 0 ? 0 : sent + to_rounding_ + back_;
     sent = std::max(multiplied_at, accumulator_at);
   }
   operand_fetch.add_credit_at(sent + credit_);
-  passage.done = round_write_back.pass(
-      multiply.occupied_since(work_, work_.steps - 1, multiplied_at), sent + to_rounding_);
+  passage.done =
+      round_write_back.pass(multiply.occupied_since(work_, work_.steps - 1, multiplied_at), sent + to_rounding_);
   return passage;
 }
 
 void TensorCore::observe(const std::function<void(std::uint64_t id, const StageWork&)>& observer) {
   using enum StageWork::Stage;
-  const auto tell = [observer](const auto& token, int step, StageWork::Stage stage,
-                               std::int64_t begin, int cycles) {
+  const auto tell = [observer](const auto& token, int step, StageWork::Stage stage, std::int64_t begin, int cycles) {
     observer(token.issue.id, {stage, step, begin, begin + cycles});
   };
-  fetched.add_tap([this, tell](const FetchedToken& token) {
-    tell(token, 0, kFetch, clock_.now(), fetched.latency());
-  });
-  selected.add_tap([this, tell](const SelectedToken& token) {
-    tell(token, token.step, kSelect, clock_.now(), selected.latency());
-  });
+  fetched.add_tap([this, tell](const FetchedToken& token) { tell(token, 0, kFetch, clock_.now(), fetched.latency()); });
+  selected.add_tap(
+      [this, tell](const SelectedToken& token) { tell(token, token.step, kSelect, clock_.now(), selected.latency()); });
   products.add_tap([this, tell](const ProductsToken& token) {
     tell(token, token.step, kMultiply, clock_.now(), products.latency());
   });
@@ -157,8 +151,8 @@ void TensorCore::observe(const std::function<void(std::uint64_t id, const StageW
 }
 
 bool TensorCore::tapped() const {
-  return fetched.tapped() || selected.tapped() || products.tapped() || sums.tapped() ||
-         feedback.tapped() || credit.tapped();
+  return fetched.tapped() || selected.tapped() || products.tapped() || sums.tapped() || feedback.tapped() ||
+         credit.tapped();
 }
 
 }  // namespace sptc::tensor_core

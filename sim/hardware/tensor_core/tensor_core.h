@@ -36,16 +36,16 @@ struct StageWork {
 /// wire behind it, and is stated there alone: connecting the wires adds up the ways that pass()
 /// takes. Wires are public so that a waveform or a test can tap them.
 ///
-/// Where no values travel and no wire is tapped, nothing happens between the stages that only they
-/// know: pass() computes at once what the tokens would do, with the same limiters, or knows it.
+/// Without values and taps pass() computes at once what the tokens would do, with the same
+/// limiters, or knows it.
 class TensorCore : public sc_core::sc_module {
  public:
   sc_core::sc_port<base::WireIn<MmaIssue>> issue_in{"issue_in"};
   sc_core::sc_port<base::WireOut<OperandsReadToken>> operands_read_out{"operands_read_out"};
   sc_core::sc_port<base::WireOut<MmaDoneToken>> done_out{"done_out"};
 
-  TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock,
-             const TensorCoreSpec& spec, const OperandRegisters& registers);
+  TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
+             const OperandRegisters& registers);
 
   /// What is passed from here on are instructions of `context` that are like `instruction`.
   void expect(const mma::StepContext& context, const isa::WarpInstruction& instruction);
@@ -94,7 +94,7 @@ class TensorCore : public sc_core::sc_module {
   int to_selector_ = 0, to_multipliers_ = 0, to_rounding_ = 0;
   int back_ = 0;    ///< of an accumulator, to the multipliers
   int credit_ = 0;  ///< the multipliers have room, until the fetch knows
-  // Of the expected instructions.
+  // Work of the expected instructions.
   StepWork work_;
   isa::WarpInstruction kind_;
   PassageMemo memo_;

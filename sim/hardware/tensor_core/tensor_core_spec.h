@@ -14,9 +14,9 @@ struct TensorCoreSpec {
   // operand A.
   int dot_units = 0;
   int dot_width_bytes = 0;
-  /// Of those, how many advance where the accumulator is f32: fewer on cards that sell the full
-  /// rate with f16 accumulators only. Block-scaled operands have the full rate there, too (NVIDIA
-  /// RTX Blackwell GPU Architecture whitepaper, 2025: FP4 with FP32 accumulators at four times FP16
+  /// Dot products that advance where the accumulator is f32: fewer on cards that sell the full rate
+  /// with f16 accumulators only. Block-scaled operands have the full rate there, too (NVIDIA RTX
+  /// Blackwell GPU Architecture whitepaper, 2025: FP4 with FP32 accumulators at four times FP16
   /// with FP16 ones).
   int f32_dot_units = 0;
   int integer_dot_units = 0;  ///< the same of integers; 0: all
@@ -66,10 +66,11 @@ struct TensorCoreSpec {
   int align_add_latency_cycles = 0;
   int round_latency_cycles = 0;
   int write_back_latency_cycles = 0;
-  /// Of wgmma and tcgen05.mma: that of mma.sync without its selector, for want of a measurement.
+  /// Cycles of the pipeline of wgmma and tcgen05.mma: that of mma.sync without its selector, for
+  /// want of a measurement.
   int asynchronous_pipeline_cycles() const {
-    return operand_fetch_latency_cycles + multiply_latency_cycles + align_add_latency_cycles +
-           round_latency_cycles + write_back_latency_cycles;
+    return operand_fetch_latency_cycles + multiply_latency_cycles + align_add_latency_cycles + round_latency_cycles +
+           write_back_latency_cycles;
   }
 
   /// Cycles that a warp waits with its next instruction after the tensor core could take one;
@@ -91,9 +92,7 @@ struct TensorCoreSpec {
   int instruction_window = 0;
 
   mma::MmaDesign mma_design() const { return {mma_m, mma_n, mma_k_bytes}; }
-  mma::AccumulatorDesign accumulator_design() const {
-    return {accumulator_fraction_bits, accumulator_step_bytes};
-  }
+  mma::AccumulatorDesign accumulator_design() const { return {accumulator_fraction_bits, accumulator_step_bytes}; }
   sparsity::SelectorWidth selector() const { return {selector_inputs, selector_kept}; }
 
   bool operator==(const TensorCoreSpec&) const = default;

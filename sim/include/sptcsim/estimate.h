@@ -117,7 +117,6 @@ struct Result {
 };
 
 /// Every GEMM of `workload` on `architecture`, in closed form. The option "fidelity" is not taken.
-Result estimate(const Workload& workload, const Architecture& architecture,
-                const Options& options = {});
+Result estimate(const Workload& workload, const Architecture& architecture, const Options& options = {});
 
 }  // namespace sptcsim

@@ -41,8 +41,8 @@ class Simulator {
   /// check of values is no error: see Launch::mismatches.
   ///
   /// Throws InputError for bad input and InternalError where the worker ended in another way.
-  Result simulate(const Workload& workload, const Architecture& architecture,
-                  const Options& options = {}, const Hooks& hooks = {});
+  Result simulate(const Workload& workload, const Architecture& architecture, const Options& options = {},
+                  const Hooks& hooks = {});
 
  private:
   struct State;
@@ -50,7 +50,7 @@ class Simulator {
 };
 
 /// The same on a Simulator that the whole process shares.
-Result simulate(const Workload& workload, const Architecture& architecture,
-                const Options& options = {}, const Hooks& hooks = {});
+Result simulate(const Workload& workload, const Architecture& architecture, const Options& options = {},
+                const Hooks& hooks = {});
 
 }  // namespace sptcsim

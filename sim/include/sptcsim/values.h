@@ -67,12 +67,12 @@ struct Arithmetic {
   StepRules rules;
 };
 
-/// That of the instruction which PTX calls `instruction`, or in short
+/// The arithmetic of the instruction which PTX calls `instruction`, or in short
 /// "mma.sp.m16n8k32.f32.f16.f16.f32". Throws InputError that names the nearest instructions of the
 /// GPU, or that says that its arithmetic is not known.
 Arithmetic arithmetic_of(std::string_view gpu, std::string_view instruction);
 
-/// That of the instruction which GEMM kernels for operands of `type` are built from.
+/// The arithmetic of the instruction which GEMM kernels for operands of `type` are built from.
 Arithmetic gemm_arithmetic(std::string_view gpu, DataType type, bool sparse);
 
 /// D[m, n] = A[m, k] B[k, n] + C[m, n] with a dense instruction, bit by bit as the GPU computes it:

@@ -29,8 +29,8 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 [[noreturn]] void refuse(const std::string& program, int error) {
-  throw base::InputError(fmt::format("the evaluation command '{}' cannot be started: {}",
-                                     io::printable(program), std::strerror(error)));
+  throw base::InputError(
+      fmt::format("the evaluation command '{}' cannot be started: {}", io::printable(program), std::strerror(error)));
 }
 
 /// A file without a name for what a program prints.
@@ -50,8 +50,7 @@ class Output {
     constexpr const char* kBlanks = " \t\r\n";
     const off_t size = ::lseek(descriptor(), 0, SEEK_END);
     std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kMostRead)), '\0');
-    const ssize_t count =
-        ::pread(descriptor(), text.data(), text.size(), std::max<off_t>(0, size - kMostRead));
+    const ssize_t count = ::pread(descriptor(), text.data(), text.size(), std::max<off_t>(0, size - kMostRead));
     text.resize(static_cast<std::size_t>(std::max<ssize_t>(0, count)));
     text.erase(text.find_last_not_of(kBlanks) + 1);  // npos + 1 is 0
     text.erase(0, text.rfind('\n') + 1);
@@ -64,8 +63,7 @@ class Output {
 };
 
 /// Starts the program `words` in the process group `group`. Throws InputError where it cannot.
-pid_t start(const std::vector<std::string>& words, pid_t group, const Output& out,
-            const Output& err) {
+pid_t start(const std::vector<std::string>& words, pid_t group, const Output& out, const Output& err) {
   std::vector<char*> arguments;
   for (const std::string& word : words) {
     arguments.push_back(const_cast<char*>(word.c_str()));
@@ -87,8 +85,7 @@ pid_t start(const std::vector<std::string>& words, pid_t group, const Output& ou
   }
   ::posix_spawnattr_setsigdefault(&attributes, &usual);
   pid_t process = -1;
-  const int error =
-      ::posix_spawnp(&process, arguments[0], &files, &attributes, arguments.data(), environ);
+  const int error = ::posix_spawnp(&process, arguments[0], &files, &attributes, arguments.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&files);
   if (error != 0) {
@@ -131,8 +128,7 @@ std::vector<std::string> command_words(std::string_view text) {
     }
   }
   if (quote != 0) {
-    throw base::InputError(
-        fmt::format("--evaluate '{}': the quote {} has no end", io::printable(text), quote));
+    throw base::InputError(fmt::format("--evaluate '{}': the quote {} has no end", io::printable(text), quote));
   }
   if (word) {
     words.push_back(*word);
@@ -143,10 +139,10 @@ std::vector<std::string> command_words(std::string_view text) {
   return words;
 }
 
-CommandResult run_command(const std::vector<std::string>& words,
-                          const std::pair<std::string, std::string>& variable, double timeout_s) {
-  const auto end = SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(
-                                            std::chrono::duration<double>(timeout_s));
+CommandResult run_command(const std::vector<std::string>& words, const std::pair<std::string, std::string>& variable,
+                          double timeout_s) {
+  const auto end =
+      SteadyClock::now() + std::chrono::duration_cast<SteadyClock::duration>(std::chrono::duration<double>(timeout_s));
   ::setenv(variable.first.c_str(), variable.second.c_str(), 1);
   // Ends the group, which has all that the program starts, where somebody ends this process, too.
   std::optional<GuardProcess> guard(std::in_place, [] { ::kill(-::getpid(), SIGKILL); });

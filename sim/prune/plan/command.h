@@ -8,9 +8,9 @@
 
 namespace sptc::prune::plan {
 
-/// The words of a command: blanks part them; '..' and ".." hold blanks, and a backslash outside of
-/// '..' takes the next character as it is. Nothing else has a meaning: no shell reads it. Throws
-/// InputError where a quote has no end, or there is no word.
+/// The words of a command: blanks part them; '..' and ".." hold blanks, and a backslash outside of '..' takes the next
+/// character as it is. Nothing else has a meaning: no shell reads it. Throws InputError where a quote has no end, or
+/// there is no word.
 std::vector<std::string> command_words(std::string_view text);
 
 /// What a program left when it ended.
@@ -21,10 +21,9 @@ struct CommandResult {
   std::string last_error;  ///< the same of standard error
 };
 
-/// Runs `words` with `variable` set in its environment, at most `timeout_s`. What it started ends
-/// with it, or with this process. Called in a process of one thread. Throws InputError where there
-/// is no such program.
-CommandResult run_command(const std::vector<std::string>& words,
-                          const std::pair<std::string, std::string>& variable, double timeout_s);
+/// Runs `words` with `variable` set in its environment, at most `timeout_s`. What it started ends with it, or with this
+/// process. Called in a process of one thread. Throws InputError where there is no such program.
+CommandResult run_command(const std::vector<std::string>& words, const std::pair<std::string, std::string>& variable,
+                          double timeout_s);
 
 }  // namespace sptc::prune::plan

@@ -35,8 +35,8 @@ class TemporaryDirectory {
     std::string path = ((error ? "/tmp" : parent) / "sptcsim-plan-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) {
       const int why = errno;
-      throw base::InputError(fmt::format("no directory for pruned models can be made: {}: {}",
-                                         io::printable(path), std::strerror(why)));
+      throw base::InputError(
+          fmt::format("no directory for pruned models can be made: {}: {}", io::printable(path), std::strerror(why)));
     }
     path_ = path;
     const auto remove = [path = path_] {
@@ -64,31 +64,28 @@ std::string file_name(const std::filesystem::path& model) {
   return ending == ".json" || std::filesystem::is_directory(model) ? "model" : "model" + ending;
 }
 
-double number_of(const CommandResult& result, const std::string& of_model,
-                 const Evaluation& evaluation) {
+double number_of(const CommandResult& result, const std::string& of_model, const Evaluation& evaluation) {
   const std::string begin =
       fmt::format("the evaluation command '{}' of {}", io::printable(evaluation.command), of_model);
   const std::string end = result.last_error.empty() ? "" : ": " + io::printable(result.last_error);
   if (result.exit_code < 0) {
-    throw base::InputError(
-        result.signal == 0 ? fmt::format("{} took longer than {} s", begin, evaluation.timeout_s)
-                           : fmt::format("{} was ended by signal {}{}", begin, result.signal, end));
+    throw base::InputError(result.signal == 0 ? fmt::format("{} took longer than {} s", begin, evaluation.timeout_s)
+                                              : fmt::format("{} was ended by signal {}{}", begin, result.signal, end));
   }
   if (result.exit_code > 0) {
-    throw base::InputError(
-        fmt::format("{} ended with exit code {}{}", begin, result.exit_code, end));
+    throw base::InputError(fmt::format("{} ended with exit code {}{}", begin, result.exit_code, end));
   }
   double value = 0;
   const char* const last = result.last_line.data() + result.last_line.size();
   const auto [stop, error] = std::from_chars(result.last_line.data(), last, value);
   if (error != std::errc() || stop != last || !std::isfinite(value)) {
-    throw base::InputError(fmt::format("{} must print a number on its last line, not '{}'", begin,
-                                       io::printable(result.last_line)));
+    throw base::InputError(
+        fmt::format("{} must print a number on its last line, not '{}'", begin, io::printable(result.last_line)));
   }
   return value;
 }
 
-/// In a worker.
+/// Evaluates in a worker.
 double evaluated(const std::filesystem::path& model, const EvaluatedModel& which,
                  const std::filesystem::path& directory, const prune::PruneOptions& pruning,
                  const Evaluation& evaluation) {
@@ -113,27 +110,25 @@ double evaluated(const std::filesystem::path& model, const EvaluatedModel& which
   const CommandResult result = run_command(words, {kVariable, path.string()}, evaluation.timeout_s);
   std::error_code ignored;
   std::filesystem::remove_all(directory, ignored);
-  return number_of(result,
-                   which.pruned.empty()
-                       ? "the dense model"
-                       : fmt::format("the model with '{}' pruned", io::printable(which.name)),
-                   evaluation);
+  return number_of(
+      result,
+      which.pruned.empty() ? "the dense model" : fmt::format("the model with '{}' pruned", io::printable(which.name)),
+      evaluation);
 }
 
 }  // namespace
 
-std::vector<double> metrics_of(
-    const std::filesystem::path& model, const std::vector<EvaluatedModel>& models,
-    const prune::PruneOptions& pruning, const Evaluation& evaluation,
-    const std::function<void(std::size_t done, std::size_t total)>& progress) {
+std::vector<double> metrics_of(const std::filesystem::path& model, const std::vector<EvaluatedModel>& models,
+                               const prune::PruneOptions& pruning, const Evaluation& evaluation,
+                               const std::function<void(std::size_t done, std::size_t total)>& progress) {
   const TemporaryDirectory directory;
   std::vector<double> metrics(models.size());
   std::size_t done = 0;
   run::for_each_in_workers(
       static_cast<std::size_t>(evaluation.jobs), models.size(),
       [&](std::size_t i) {
-        return run::bytes_of(std::vector<double>{evaluated(
-            model, models[i], directory.path() / std::to_string(i), pruning, evaluation)});
+        return run::bytes_of(std::vector<double>{
+            evaluated(model, models[i], directory.path() / std::to_string(i), pruning, evaluation)});
       },
       [&](std::size_t i, run::WorkerPool::Event event) {
         metrics[i] = run::rows_of<double>(run::answer_of(std::move(event))).front();

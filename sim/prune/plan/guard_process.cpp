@@ -17,11 +17,10 @@ namespace sptc::prune::plan {
 namespace {
 
 [[noreturn]] void refuse(int error) {
-  throw base::InputError(
-      fmt::format("a guard process cannot be started: {}", std::strerror(error)));
+  throw base::InputError(fmt::format("a guard process cannot be started: {}", std::strerror(error)));
 }
 
-/// In the guard: returns when nobody has the other end of `alive` any more.
+/// Returns, in the guard, when nobody has the other end of `alive`.
 void wait_for_end(int alive) {
   ::setpgid(0, 0);
   for (const int number : {SIGINT, SIGTERM, SIGHUP}) {

@@ -6,12 +6,11 @@
 
 namespace sptc::prune::plan {
 
-/// A process that does `at_end` when its maker has ended, however it ended, or destroys it. It
-/// leads a process group of its own, so that the signals of a terminal do not reach it.
+/// A process that does `at_end` when its maker has ended, however it ended, or destroys it. It leads a process group of
+/// its own, so that the signals of a terminal do not reach it.
 class GuardProcess {
  public:
-  /// Called in a process of one thread; `at_end` throws nothing. Throws InputError where no process
-  /// can be started.
+  /// Called in a process of one thread; `at_end` throws nothing. Throws InputError where no process can be started.
   explicit GuardProcess(const std::function<void()>& at_end);
   /// Returns when `at_end` is done.
   ~GuardProcess();

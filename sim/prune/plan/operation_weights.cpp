@@ -11,80 +11,54 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
 namespace sptc::prune::plan {
 namespace {
 
-/// How Hugging Face calls the tensors of an operation: what follows the number of the layer, '*'
-/// the number of an expert.
+/// How Hugging Face calls the tensors of an operation: what follows the number of the layer, '*' the number of an
+/// expert.
 struct Role {
   std::string_view operation;
-  std::string_view tensor;
-  bool in_part = false;  ///< the operation reads some rows: those of experts that have tokens
+  std::string_view tensors;  ///< with blanks between them
+  bool in_part = false;      ///< the operation reads some rows: those of experts that have tokens
 };
 
 /// No row has attn.q_absorb: it reads kv_b_proj along its rows, where 2:4 does not prune.
 constexpr Role kRoles[] = {
-    {"attn.qkv", "self_attn.q_proj"},
-    {"attn.qkv", "self_attn.k_proj"},
-    {"attn.qkv", "self_attn.v_proj"},
-    {"attn.qkv", "self_attn.qkv_proj"},
-    {"attn.qkv_a", "self_attn.q_proj"},
-    {"attn.qkv_a", "self_attn.q_a_proj"},
-    {"attn.qkv_a", "self_attn.kv_a_proj_with_mqa"},
-    {"attn.qkv_a", "self_attn.fused_qkv_a_proj"},
+    {"attn.qkv",
+     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attention.self.query "
+     "attention.self.key attention.self.value attention.attention.query attention.attention.key "
+     "attention.attention.value"},
+    {"attn.qkv_a", "self_attn.q_proj self_attn.q_a_proj self_attn.kv_a_proj_with_mqa self_attn.fused_qkv_a_proj"},
     {"attn.q_b", "self_attn.q_b_proj"},
     {"attn.kv_b", "self_attn.kv_b_proj"},
     {"attn.v_up", "self_attn.kv_b_proj", true},
-    {"attn.o", "self_attn.o_proj"},
-    {"attn.o", "self_attn.out_proj"},
-    {"mlp.gate_up", "mlp.gate_proj"},
-    {"mlp.gate_up", "mlp.up_proj"},
-    {"mlp.gate_up", "mlp.gate_up_proj"},
-    {"mlp.gate_up", "feed_forward.gate_proj"},
-    {"mlp.gate_up", "feed_forward.up_proj"},
-    {"mlp.down", "mlp.down_proj"},
-    {"mlp.down", "feed_forward.down_proj"},
-    {"mlp.fc1", "fc1"},
-    {"mlp.fc1", "mlp.fc1"},
-    {"mlp.fc2", "fc2"},
-    {"mlp.fc2", "mlp.fc2"},
-    {"moe.router", "mlp.gate"},
-    {"moe.router", "mlp.router"},
-    {"moe.router", "block_sparse_moe.gate"},
-    {"moe.router", "feed_forward.router"},
-    {"moe.expert.gate_up", "mlp.experts.*.gate_proj", true},
-    {"moe.expert.gate_up", "mlp.experts.*.up_proj", true},
-    {"moe.expert.gate_up", "mlp.experts.gate_up_proj", true},
-    {"moe.expert.gate_up", "block_sparse_moe.experts.*.w1", true},
-    {"moe.expert.gate_up", "block_sparse_moe.experts.*.w3", true},
-    {"moe.expert.gate_up", "block_sparse_moe.input_linear", true},
-    {"moe.expert.gate_up", "feed_forward.experts.gate_up_proj", true},
-    {"moe.expert.down", "mlp.experts.*.down_proj", true},
-    {"moe.expert.down", "mlp.experts.down_proj", true},
-    {"moe.expert.down", "block_sparse_moe.experts.*.w2", true},
-    {"moe.expert.down", "block_sparse_moe.output_linear", true},
-    {"moe.expert.down", "feed_forward.experts.down_proj", true},
-    {"moe.shared.gate_up", "mlp.shared_experts.gate_proj"},
-    {"moe.shared.gate_up", "mlp.shared_experts.up_proj"},
-    {"moe.shared.gate_up", "mlp.shared_expert.gate_proj"},
-    {"moe.shared.gate_up", "mlp.shared_expert.up_proj"},
-    {"moe.shared.gate_up", "feed_forward.shared_expert.gate_proj"},
-    {"moe.shared.gate_up", "feed_forward.shared_expert.up_proj"},
-    {"moe.shared.down", "mlp.shared_experts.down_proj"},
-    {"moe.shared.down", "mlp.shared_expert.down_proj"},
-    {"moe.shared.down", "feed_forward.shared_expert.down_proj"},
-    {"ssm.in_proj", "mixer.in_proj"},
-    {"ssm.in_proj", "mamba.in_proj"},
-    {"ssm.out_proj", "mixer.out_proj"},
-    {"ssm.out_proj", "mamba.out_proj"},
-    {"attn.qkv", "attention.self.query"},
-    {"attn.qkv", "attention.self.key"},
-    {"attn.qkv", "attention.self.value"},
-    {"attn.qkv", "attention.attention.query"},
-    {"attn.qkv", "attention.attention.key"},
-    {"attn.qkv", "attention.attention.value"},
+    {"attn.o", "self_attn.o_proj self_attn.out_proj"},
+    {"mlp.gate_up", "mlp.gate_proj mlp.up_proj mlp.gate_up_proj feed_forward.gate_proj feed_forward.up_proj"},
+    {"mlp.down", "mlp.down_proj feed_forward.down_proj"},
+    {"mlp.fc1", "fc1 mlp.fc1"},
+    {"mlp.fc2", "fc2 mlp.fc2"},
+    {"moe.router", "mlp.gate mlp.router block_sparse_moe.gate feed_forward.router"},
+    {"moe.expert.gate_up",
+     "mlp.experts.*.gate_proj mlp.experts.*.up_proj mlp.experts.gate_up_proj "
+     "block_sparse_moe.experts.*.w1 block_sparse_moe.experts.*.w3 block_sparse_moe.input_linear "
+     "feed_forward.experts.gate_up_proj",
+     true},
+    {"moe.expert.down",
+     "mlp.experts.*.down_proj mlp.experts.down_proj block_sparse_moe.experts.*.w2 "
+     "block_sparse_moe.output_linear feed_forward.experts.down_proj",
+     true},
+    {"moe.shared.gate_up",
+     "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_expert.gate_proj "
+     "mlp.shared_expert.up_proj feed_forward.shared_expert.gate_proj "
+     "feed_forward.shared_expert.up_proj"},
+    {"moe.shared.down",
+     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj "
+     "feed_forward.shared_expert.down_proj"},
+    {"ssm.in_proj", "mixer.in_proj mamba.in_proj"},
+    {"ssm.out_proj", "mixer.out_proj mamba.out_proj"},
     {"attn.output", "attention.output.dense"},
     {"ffn.intermediate", "intermediate.dense"},
     {"ffn.output", "output.dense"},
@@ -92,8 +66,7 @@ constexpr Role kRoles[] = {
 
 /// "model.layers.3." of "model.layers.3.mlp.down_proj": up to the last number between two dots.
 std::optional<std::size_t> end_of_number(std::string_view name) {
-  for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0;
-       dot = name.rfind('.', dot - 1)) {
+  for (std::size_t dot = name.rfind('.'); dot != std::string_view::npos && dot > 0; dot = name.rfind('.', dot - 1)) {
     std::size_t begin = dot;
     while (begin > 0 && std::isdigit(static_cast<unsigned char>(name[begin - 1])) != 0) {
       --begin;
@@ -123,8 +96,7 @@ std::optional<NameInLayer> name_in_layer(std::string_view name) {
     const std::optional<std::size_t> layer = end_of_number(before.substr(0, experts));
     if (layer && before.find('.', number) == before.size() - 1) {
       return NameInLayer{std::string(name.substr(0, *layer)),
-                         std::string(name.substr(*layer, number - *layer)) + "*." +
-                             std::string(name.substr(*end))};
+                         std::string(name.substr(*layer, number - *layer)) + "*." + std::string(name.substr(*end))};
     }
   }
   return NameInLayer{std::string(before), std::string(name.substr(*end))};
@@ -169,9 +141,8 @@ class Matcher {
     if (role == by_role_.end() || static_cast<std::int64_t>(role->second.size()) != op.count) {
       return;
     }
-    const bool in_part = std::any_of(std::begin(kRoles), std::end(kRoles), [&](const Role& one) {
-      return one.in_part && one.operation == op.name;
-    });
+    const bool in_part = std::any_of(std::begin(kRoles), std::end(kRoles),
+                                     [&](const Role& one) { return one.in_part && one.operation == op.name; });
     std::size_t launch = 0;
     for (const auto& [place, tensors] : role->second) {
       result.push_back({at, tensors, fmt::format("{}[{}]", op.name, launch++), 1, in_part});
@@ -189,21 +160,24 @@ class Matcher {
   void add_role(const std::string& name) {
     const std::optional<NameInLayer> place = name_in_layer(workload::layer_of(name));
     for (const Role& role : kRoles) {
-      if (place && place->module == role.tensor) {
+      auto tensors = std::views::split(role.tensors, ' ');
+      if (place && std::ranges::any_of(tensors, [&](const auto& tensor) {
+            return std::string_view(tensor.begin(), tensor.end()) == place->module;
+          })) {
         by_role_[std::string(role.operation)][place->layer].push_back(name);
       }
     }
   }
 
   std::map<std::string, std::vector<std::string>> by_name_;
-  /// By operation and by what stands before the name of the part.
+  /// Weights by operation and by what stands before the name of the part.
   std::map<std::string, std::map<std::string, std::vector<std::string>, InOrder>> by_role_;
 };
 
 }  // namespace
 
-std::vector<WeightsOfOperation> weights_of_operations(
-    const prune::ModelFile& model, const std::vector<workload::Operation>& operations) {
+std::vector<WeightsOfOperation> weights_of_operations(const prune::ModelFile& model,
+                                                      const std::vector<workload::Operation>& operations) {
   const Matcher matcher(model);
   std::vector<WeightsOfOperation> result;
   for (std::size_t i = 0; i < operations.size(); ++i) {

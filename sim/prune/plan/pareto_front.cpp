@@ -24,12 +24,12 @@ struct Set {
   std::uint32_t node = kNone;
 };
 
-/// By rising loss, of equals the higher gain first.
+/// Orders by rising loss, of equals the higher gain first.
 bool comes_before(const Set& one, const Set& other) {
   return one.loss != other.loss ? one.loss < other.loss : one.gain > other.gain;
 }
 
-/// Of `sets` in order those that gain more than all before.
+/// Those of `sets`, in order, that gain more than all before.
 std::vector<Set> without_dominated(const std::vector<Set>& sets) {
   std::vector<Set> kept;
   for (const Set& set : sets) {
@@ -40,8 +40,8 @@ std::vector<Set> without_dominated(const std::vector<Set>& sets) {
   return kept;
 }
 
-/// At most `most` of `sets`, the first and the last among them; adds to `resolution` by how much
-/// less a set that goes may lose than the one that stays for it.
+/// At most `most` of `sets`, the first and the last among them; adds to `resolution` by how much less a set that goes
+/// may lose than the one that stays for it.
 std::vector<Set> thinned(const std::vector<Set>& sets, std::size_t most, double& resolution) {
   const double first = sets.front().loss;
   const double step = (sets.back().loss - first) / static_cast<double>(most - 1);
@@ -97,16 +97,14 @@ ParetoFront pareto_front(std::span<const Choice> choices, std::size_t most) {
 }
 
 const ParetoPoint* within_loss(const ParetoFront& front, double loss) {
-  const auto after =
-      std::upper_bound(front.points.begin(), front.points.end(), loss,
-                       [](double most, const ParetoPoint& point) { return most < point.loss; });
+  const auto after = std::upper_bound(front.points.begin(), front.points.end(), loss,
+                                      [](double most, const ParetoPoint& point) { return most < point.loss; });
   return after == front.points.begin() ? nullptr : &*(after - 1);
 }
 
 const ParetoPoint* with_gain(const ParetoFront& front, std::int64_t gain) {
-  const auto found = std::lower_bound(
-      front.points.begin(), front.points.end(), gain,
-      [](const ParetoPoint& point, std::int64_t least) { return point.gain < least; });
+  const auto found = std::lower_bound(front.points.begin(), front.points.end(), gain,
+                                      [](const ParetoPoint& point, std::int64_t least) { return point.gain < least; });
   return found == front.points.end() ? nullptr : &*found;
 }
 

@@ -23,8 +23,7 @@ Json known(const std::optional<double>& value) {
 }
 
 Json json_of(const std::optional<PassFigures>& figures) {
-  return figures ? Json{{"time_us", figures->time_us}, {"energy_uj", known(figures->energy_uj)}}
-                 : Json();
+  return figures ? Json{{"time_us", figures->time_us}, {"energy_uj", known(figures->energy_uj)}} : Json();
 }
 
 Json json_of(const PlannedLayer& layer) {
@@ -118,13 +117,11 @@ std::string plan_csv(const PlanResult& result) {
       "refused\r\n";
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
     const PlannedLayer& layer = result.layers[i];
-    const bool taken =
-        result.plan && std::find(result.plan->layers.begin(), result.plan->layers.end(), i) !=
-                           result.plan->layers.end();
-    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(layer.name),
-                       layer.m, layer.n, layer.k, layer.launches, layer.error, cell(layer.metric),
-                       layer.loss, cell(time_of(layer.dense)), cell(time_of(layer.sparse)),
-                       layer.saved_us(), cell(layer.saved_uj()), taken ? 1 : 0,
+    const bool taken = result.plan && std::find(result.plan->layers.begin(), result.plan->layers.end(), i) !=
+                                          result.plan->layers.end();
+    out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(layer.name), layer.m, layer.n,
+                       layer.k, layer.launches, layer.error, cell(layer.metric), layer.loss, cell(time_of(layer.dense)),
+                       cell(time_of(layer.sparse)), layer.saved_us(), cell(layer.saved_uj()), taken ? 1 : 0,
                        io::csv_field(layer.refused));
   }
   return out;

@@ -36,17 +36,16 @@ std::int64_t picoseconds(double us) {
 }
 
 /// The type that all weights are multiplied as.
-numerics::DataType type_of(const workload::Workload& workload,
-                           const run::SimulationOptions& options) {
+numerics::DataType type_of(const workload::Workload& workload, const run::SimulationOptions& options) {
   std::optional<numerics::DataType> type = options.dtype;
   for (const workload::Operation& op : workload.operations) {
     if (options.dtype || !op.weight) {
       continue;
     }
     if (type && *type != op.dtype) {
-      throw base::InputError(fmt::format(
-          "the weights of the workload are of {} and of {}: --dtype says which type all have",
-          numerics::name(*type), numerics::name(op.dtype)));
+      throw base::InputError(
+          fmt::format("the weights of the workload have the types {} and {}: give all one type with --dtype",
+                      numerics::name(*type), numerics::name(op.dtype)));
     }
     type = op.dtype;
   }
@@ -66,21 +65,17 @@ void require_numbers(const PlanOptions& options) {
   const double max_time = options.max_time_us.value_or(1);
   const double min_gain = options.min_gain.value_or(1);
   const double timeout = options.evaluation.timeout_s;
-  require_that(std::isfinite(max_loss),
-               fmt::format("--max-loss must be a finite number, not {}", max_loss));
-  require_that(
-      max_time > 0 && max_time <= kMostUs,
-      fmt::format("--max-time must be above 0 and at most {} us, not {}", kMostUs, max_time));
+  require_that(std::isfinite(max_loss), fmt::format("--max-loss must be a finite number, not {}", max_loss));
+  require_that(max_time > 0 && max_time <= kMostUs,
+               fmt::format("--max-time must be above 0 and at most {} us, not {}", kMostUs, max_time));
   require_that(min_gain >= 1 && std::isfinite(min_gain),
                fmt::format("--min-gain must be a finite number of at least 1, not {}", min_gain));
   require_that(timeout > 0 && timeout <= static_cast<double>(kMostTimeoutS),
-               fmt::format("--timeout must be above 0 and at most {} seconds, not {}",
-                           kMostTimeoutS, timeout));
+               fmt::format("--timeout must be above 0 and at most {} seconds, not {}", kMostTimeoutS, timeout));
 }
 
 void require_one_wish(const PlanOptions& options) {
-  const int wishes =
-      (options.max_loss ? 1 : 0) + (options.max_time_us ? 1 : 0) + (options.min_gain ? 1 : 0);
+  const int wishes = (options.max_loss ? 1 : 0) + (options.max_time_us ? 1 : 0) + (options.min_gain ? 1 : 0);
   if (wishes > 1) {
     throw base::InputError("--max-loss, --max-time and --min-gain: give one of them");
   }
@@ -95,7 +90,6 @@ void require_one_wish(const PlanOptions& options) {
   }
 }
 
-/// Those of the plan.
 std::vector<workload::ListedLayer> listed_layers(const PlanResult& result) {
   std::vector<workload::ListedLayer> listed;
   for (const std::size_t i : result.plan->layers) {
@@ -107,8 +101,7 @@ std::vector<workload::ListedLayer> listed_layers(const PlanResult& result) {
 
 class Planning {
  public:
-  Planning(const std::filesystem::path& model, const config::Architecture& architecture,
-           const PlanOptions& options)
+  Planning(const std::filesystem::path& model, const config::Architecture& architecture, const PlanOptions& options)
       : model_(model), architecture_(architecture), options_(options) {
     require_one_wish(options);
     require_numbers(options);
@@ -117,11 +110,10 @@ class Planning {
     }
     file_ = prune::ModelFile::open(model);
     if (options.workload.empty() && file_->onnx_graph() == nullptr) {
-      throw base::InputError(fmt::format(
-          "{}: it says no shapes of products: --workload names a file that does", file_->shown()));
+      throw base::InputError(
+          fmt::format("{}: it says no shapes of products: --workload names a file that does", file_->shown()));
     }
-    workload_ = workload::importer::read_recording(
-                    options.workload.empty() ? model : options.workload, options.import)
+    workload_ = workload::importer::read_recording(options.workload.empty() ? model : options.workload, options.import)
                     .workload;
     pruning_ = options.pruning;
     pruning_.dtype = type_of(workload_, options.simulation);
@@ -162,14 +154,13 @@ class Planning {
     result_.engine = ran.inference->engine;
     result_.fidelity = ran.fidelity;
     result_.made_by = ran.made_by;
-    result_.evidence =
-        report::evidence_sentence(check::times::evidence_distance(ran, architecture_));
+    result_.evidence = report::evidence_sentence(check::times::evidence_distance(ran, architecture_));
     result_.dtype = numerics::name(*pruning_.dtype);
     result_.pattern = pruned.pattern.name();
     result_.criterion = sparsity::name(pruned.criterion);
     result_.dense = {ran.inference->dense->latency_us, ran.inference->dense->energy_uj};
-    result_.layers = planned_layers(
-        {*file_, pruned, workload_.operations, work.operations, *ran.inference, architecture_});
+    result_.layers =
+        planned_layers({*file_, pruned, workload_.operations, work.operations, *ran.inference, architecture_});
     add_notes(*ran.inference);
   }
 
@@ -181,18 +172,17 @@ class Planning {
         calibrated += weight.output_error ? 1 : 0;
       }
     }
-    result_.notes.push_back(
-        fmt::format("{} of {} weights have the error of calibration inputs", calibrated, weights));
+    result_.notes.push_back(fmt::format("{} of {} weights have the error of calibration inputs", calibrated, weights));
     if (calibrated < weights) {
       result_.notes.emplace_back(
           "a weight without calibration inputs has the root of the pruned share of its energy: the "
           "error of white noise");
     }
     if (inference.dense->waiting_us > 0) {
-      result_.notes.push_back(fmt::format(
-          "the GPU waits {:.0f} us of {:.0f} us for the host, so that a plan saves less time than "
-          "its kernels do",
-          inference.dense->waiting_us, inference.dense->latency_us));
+      result_.notes.push_back(
+          fmt::format("the GPU waits {:.0f} us of {:.0f} us for the host, so that a plan saves less time than "
+                      "its kernels do",
+                      inference.dense->waiting_us, inference.dense->latency_us));
     }
   }
 
@@ -233,9 +223,7 @@ class Planning {
   }
 
   /// Losses as they add up, and back.
-  double added(double loss) const {
-    return result_.measure == LossMeasure::kError ? loss * std::fabs(loss) : loss;
-  }
+  double added(double loss) const { return result_.measure == LossMeasure::kError ? loss * std::fabs(loss) : loss; }
   double shown(double added) const {
     return result_.measure == LossMeasure::kError ? std::sqrt(std::max(0.0, added)) : added;
   }
@@ -248,9 +236,8 @@ class Planning {
       point.layers.push_back(i);
       point.pass.time_us -= layer.saved_us();
       const std::optional<double> saved = layer.saved_uj();
-      point.pass.energy_uj = point.pass.energy_uj && saved
-                                 ? std::optional(*point.pass.energy_uj - *saved)
-                                 : std::nullopt;
+      point.pass.energy_uj =
+          point.pass.energy_uj && saved ? std::optional(*point.pass.energy_uj - *saved) : std::nullopt;
     }
     return point;
   }
@@ -268,8 +255,7 @@ class Planning {
     result_.front_sets = front_.points.size();
     result_.resolution = shown(front_.resolution);
     const double first = shown(front_.points.front().loss);
-    const double step =
-        (shown(front_.points.back().loss) - first) / static_cast<double>(kMostShown - 1);
+    const double step = (shown(front_.points.back().loss) - first) / static_cast<double>(kMostShown - 1);
     double next = first;
     for (std::size_t i = 0; i < front_.points.size(); ++i) {
       const double loss = shown(front_.points[i].loss);
@@ -286,19 +272,17 @@ class Planning {
     if (options_.max_loss) {
       found = within_loss(front_, added(*options_.max_loss));
       if (found == nullptr) {
-        result_.unreached = fmt::format("no plan loses at most {}: the least is {:.6g}",
-                                        *options_.max_loss, result_.front.front().loss);
+        result_.unreached = fmt::format("no plan loses at most {}: the least is {:.6g}", *options_.max_loss,
+                                        result_.front.front().loss);
       }
     } else if (options_.max_time_us || options_.min_gain) {
-      const double most_us =
-          options_.max_time_us.value_or(result_.dense.time_us / options_.min_gain.value_or(1));
+      const double most_us = options_.max_time_us.value_or(result_.dense.time_us / options_.min_gain.value_or(1));
       found = with_gain(front_, picoseconds(result_.dense.time_us - most_us));
       if (found == nullptr) {
         result_.unreached = fmt::format(
             "no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, a gain of "
             "{:.6g}",
-            most_us, result_.front.back().pass.time_us, result_.dense.time_us,
-            result_.gain(result_.front.back()));
+            most_us, result_.front.back().pass.time_us, result_.dense.time_us, result_.gain(result_.front.back()));
       }
     }
     if (found == nullptr) {
@@ -311,8 +295,7 @@ class Planning {
     const std::vector<workload::ListedLayer> listed = listed_layers(result_);
     simulate_plan(listed);
     if (result_.dense_metric) {
-      result_.plan_metric = listed.empty() ? *result_.dense_metric
-                                           : metrics_of_models({{"the plan", listed}}).front();
+      result_.plan_metric = listed.empty() ? *result_.dense_metric : metrics_of_models({{"the plan", listed}}).front();
       note_excess();
     }
   }
@@ -354,8 +337,8 @@ class Planning {
 }  // namespace
 
 bool PlannedLayer::was_sparse() const {
-  return !weights.empty() && std::all_of(weights.begin(), weights.end(),
-                                         [](const auto& weight) { return weight.was_sparse; });
+  return !weights.empty() &&
+         std::all_of(weights.begin(), weights.end(), [](const auto& weight) { return weight.was_sparse; });
 }
 
 double PlannedLayer::saved_us() const {
@@ -375,8 +358,7 @@ PlanResult plan_model(const std::filesystem::path& model, const config::Architec
 bool is_lower_better(std::string_view option, std::string_view word) {
   static constexpr std::array<std::string_view, 2> kWords{"higher", "lower"};
   if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) {
-    throw base::InputError(
-        fmt::format("unknown {} {}", option, base::unknown_name(io::printable(word), kWords)));
+    throw base::InputError(fmt::format("unknown {} {}", option, base::unknown_name(io::printable(word), kWords)));
   }
   return word == kWords[1];
 }
@@ -390,8 +372,8 @@ std::string plan_list(const PlanResult& result) {
     throw base::InputError("the plan takes no layer, so that there is no list of them to write");
   }
   return workload::layer_list_text(
-      listed, fmt::format("sptcsim plan {}: layers to prune to {} on {}, and their operations",
-                          result.model, result.pattern, result.arch));
+      listed, fmt::format("sptcsim plan {}: layers to prune to {} on {}, and their operations", result.model,
+                          result.pattern, result.arch));
 }
 
 }  // namespace sptc::prune::plan

@@ -61,7 +61,7 @@ struct PlannedLayer {
   std::vector<workload::ListedLayer> listed;  ///< the same, with their operations
   std::int64_t m = 0, n = 0, k = 0;           ///< of the product
   double launches = 0;                        ///< in a pass
-  /// Of its launches in a pass, with dense weights and with pruned ones.
+  /// Figures of its launches in a pass, with dense weights and with pruned ones.
   std::optional<PassFigures> dense, sparse;
   std::string refused;           ///< why it stays dense; empty: it may be pruned
   double error = 0;              ///< ||WX - W'X|| / ||WX|| of the outputs of all weights together
@@ -69,7 +69,7 @@ struct PlannedLayer {
   double loss = 0;               ///< by the measure of the plan
 
   bool was_sparse() const;
-  /// Of a pass; 0 where either figure is not known.
+  /// Joules that a pass saves; 0 where either figure is not known.
   double saved_us() const;
   std::optional<double> saved_uj() const;
 };
@@ -100,31 +100,26 @@ struct PlanResult {
 
   /// The gain of `point` over dense weights in time.
   double gain(const PlanPoint& point) const { return dense.time_us / point.pass.time_us; }
-  /// By how much `metric` is worse than that of the dense model, which is known.
-  double loss_of(double metric) const {
-    return (lower_is_better ? 1 : -1) * (metric - *dense_metric);
-  }
+  /// How much `metric` is worse than that of the dense model, which is known.
+  double loss_of(double metric) const { return (lower_is_better ? 1 : -1) * (metric - *dense_metric); }
 };
 
-/// Looks for each layer of the model at `model` what pruning it loses and saves on `architecture`,
-/// and which sets of layers are worth it. Throws InputError.
+/// Looks for each layer of the model at `model` what pruning it loses and saves on `architecture`, and which sets of
+/// layers are worth it. Throws InputError.
 PlanResult plan_model(const std::filesystem::path& model, const config::Architecture& architecture,
                       const PlanOptions& options);
 
-/// Whether `word` is "lower" and not "higher", of a metric. Throws InputError, which names
-/// `option`.
+/// Whether `word` is "lower" and not "higher", of a metric. Throws InputError, which names `option`.
 bool is_lower_better(std::string_view option, std::string_view word);
 
-/// The layers of the plan as a list (sim/workload/layer_list.h). Throws InputError where it takes
-/// none, or there is no plan.
+/// The layers of the plan as a list (sim/workload/layer_list.h). Throws InputError where it takes none, or there is no
+/// plan.
 std::string plan_list(const PlanResult& result);
 
-/// One sentence: what the plan gains and loses, or what all layers that gain do where none was
-/// asked for.
+/// One sentence: what the plan gains and loses, or what all layers that gain do where none was asked for.
 std::string plan_verdict(const PlanResult& result);
 
-/// The verdict, how near to the board anything was measured, the layers, some points of the front,
-/// and the plan.
+/// The verdict, how near to the board anything was measured, the layers, some points of the front, and the plan.
 std::string plan_text(const PlanResult& result);
 
 /// One JSON object (schema "sptcsim-plan/0.1", configs/schema/plan.schema.json).

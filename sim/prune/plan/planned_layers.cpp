@@ -26,9 +26,7 @@ namespace {
 /// Sets that grow together.
 class Unions {
  public:
-  explicit Unions(std::size_t count) : first_(count) {
-    std::iota(first_.begin(), first_.end(), std::size_t{0});
-  }
+  explicit Unions(std::size_t count) : first_(count) { std::iota(first_.begin(), first_.end(), std::size_t{0}); }
   std::size_t of(std::size_t i) const {
     while (first_[i] != i) {
       i = first_[i];
@@ -44,8 +42,8 @@ class Unions {
   std::vector<std::size_t> first_;
 };
 
-/// Which of `kernels` has each of `operations`: a kernel is called as the first that it joins, and
-/// those that it joins follow each other.
+/// Which of `kernels` has each of `operations`: a kernel is called as the first that it joins, and those that it joins
+/// follow each other.
 std::vector<std::size_t> kernels_of(const std::vector<workload::Operation>& operations,
                                     const std::vector<workload::Operation>& kernels) {
   std::vector<std::size_t> result;
@@ -72,11 +70,9 @@ std::vector<const run::InferenceKernel*> rows_of(const std::vector<workload::Ope
       continue;
     }
     const auto is_of_row = [&](const workload::Operation& op) {
-      return op.name == row.name ||
-             std::find(row.fused.begin(), row.fused.end(), op.name) != row.fused.end();
+      return op.name == row.name || std::find(row.fused.begin(), row.fused.end(), op.name) != row.fused.end();
     };
-    const auto found =
-        std::find_if(kernels.begin() + static_cast<std::ptrdiff_t>(at), kernels.end(), is_of_row);
+    const auto found = std::find_if(kernels.begin() + static_cast<std::ptrdiff_t>(at), kernels.end(), is_of_row);
     if (found != kernels.end()) {
       at = static_cast<std::size_t>(found - kernels.begin());
       rows[at++] = &row;
@@ -85,17 +81,15 @@ std::vector<const run::InferenceKernel*> rows_of(const std::vector<workload::Ope
   return rows;
 }
 
-/// Engines whose 2:4 weights go through PyTorch or cuSPARSELt itself, by the beginning of their
-/// names. TensorRT says no more than what the importer of a workload holds weights to.
-constexpr std::string_view kOnCusparselt[] = {"gemms", "pytorch", "inductor", "compiled",
-                                              "fastertransformer"};
-/// In this order: the first that has a rule for the type.
+/// Engines whose 2:4 weights go through PyTorch or cuSPARSELt itself, by the beginning of their names. TensorRT says no
+/// more than what the importer of a workload holds weights to.
+constexpr std::string_view kOnCusparselt[] = {"gemms", "pytorch", "inductor", "compiled", "fastertransformer"};
+/// Libraries in this order: the first that has a rule for the type.
 constexpr std::string_view kLibraries[] = {"PyTorch, cuSPARSELt", "PyTorch, CUTLASS"};
 
-/// Why no 2:4 kernel takes the weight of `op` as engine `engine` launches it on `gpu`; empty where
-/// one does. Engines that call cuSPARSELt have its rules (sim/prune/legality.h).
-std::string kernel_refusal(const workload::Operation& op, std::string_view engine,
-                           const gpu::GpuSpec& gpu) {
+/// Why no 2:4 kernel takes the weight of `op` as engine `engine` launches it on `gpu`; empty where one does. Engines
+/// that call cuSPARSELt have its rules (sim/prune/legality.h).
+std::string kernel_refusal(const workload::Operation& op, std::string_view engine, const gpu::GpuSpec& gpu) {
   if (gpu.sm.tensor_core.selector_inputs == 1) {
     return gpu.name + " has no sparse instructions";
   }
@@ -107,8 +101,7 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
     return fmt::format("engine {} has no 2:4 kernels of its type ('run' says why)", engine);
   }
   if (!op.prunable) {
-    return fmt::format("rows and k, {} x {}, are no multiples of 8 and 16",
-                       op.conv ? op.conv->k : op.shape.m,
+    return fmt::format("rows and k, {} x {}, are no multiples of 8 and 16", op.conv ? op.conv->k : op.shape.m,
                        op.conv ? op.conv->c / op.conv->groups : op.shape.k);
   }
   const bool bound = std::any_of(std::begin(kOnCusparselt), std::end(kOnCusparselt),
@@ -129,17 +122,16 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
   return {};
 }
 
-/// ||WX - W'X|| / ||WX|| of the outputs of all `weights` together, which have one X. Where one of
-/// them has no calibration inputs, all are judged by white noise.
+/// ||WX - W'X|| / ||WX|| of the outputs of all `weights` together, which have one X. Where one of them has no
+/// calibration inputs, all are judged by white noise.
 double joined_error(const std::vector<prune::LayerReport>& weights) {
-  const bool calibrated = std::all_of(weights.begin(), weights.end(), [](const auto& weight) {
-    return weight.output_error.has_value();
-  });
+  const bool calibrated =
+      std::all_of(weights.begin(), weights.end(), [](const auto& weight) { return weight.output_error.has_value(); });
   double lost = 0, whole = 0;
   for (const prune::LayerReport& weight : weights) {
     const double size = calibrated ? weight.output_norm * weight.output_norm : weight.kept.squares;
-    const double error = calibrated ? *weight.output_error * *weight.output_error
-                                    : std::max(0.0, 1 - weight.kept.energy);
+    const double error =
+        calibrated ? *weight.output_error * *weight.output_error : std::max(0.0, 1 - weight.kept.energy);
     lost += error * size;
     whole += size;
   }
@@ -220,8 +212,7 @@ class Layers {
       rows += add_weight(tensor, weights.launch, layer);
     }
     require_extents(op, weights, rows, layer);
-    if (const std::string why =
-            kernel_refusal(kernel, sources_.inference.engine, sources_.architecture.gpu);
+    if (const std::string why = kernel_refusal(kernel, sources_.inference.engine, sources_.architecture.gpu);
         !why.empty()) {
       refuse(layer, why);
     }
@@ -236,8 +227,7 @@ class Layers {
       return;
     }
     layer.launches += launches;
-    const auto add = [&](const std::optional<run::KernelFigures>& figures,
-                         std::optional<PassFigures>& to) {
+    const auto add = [&](const std::optional<run::KernelFigures>& figures, std::optional<PassFigures>& to) {
       if (!figures) {
         return;
       }
@@ -256,12 +246,10 @@ class Layers {
   }
 
   /// Its rows, 0 where it is not pruned.
-  std::int64_t add_weight(const std::string& tensor, const std::string& launch,
-                          PlannedLayer& layer) {
+  std::int64_t add_weight(const std::string& tensor, const std::string& launch, PlannedLayer& layer) {
     used_.insert(tensor);
-    const auto known =
-        std::find_if(layer.listed.begin(), layer.listed.end(),
-                     [&](const workload::ListedLayer& other) { return other.tensor == tensor; });
+    const auto known = std::find_if(layer.listed.begin(), layer.listed.end(),
+                                    [&](const workload::ListedLayer& other) { return other.tensor == tensor; });
     const bool is_new = known == layer.listed.end();
     if (is_new) {
       layer.listed.push_back({tensor, {launch}});
@@ -284,8 +272,8 @@ class Layers {
   }
 
   /// A tensor that is called as an operation may be another one.
-  void require_extents(const workload::Operation& op, const WeightsOfOperation& weights,
-                       std::int64_t rows, PlannedLayer& layer) const {
+  void require_extents(const workload::Operation& op, const WeightsOfOperation& weights, std::int64_t rows,
+                       PlannedLayer& layer) const {
     for (const std::string& tensor : weights.tensors) {
       const auto found = reports_.find(tensor);
       if (found == reports_.end()) {
@@ -293,8 +281,7 @@ class Layers {
       }
       const prune::LayerReport& report = *found->second;
       const std::int64_t wanted = op.shape.m * op.batch;
-      const bool has_rows =
-          rows == wanted || report.rows == wanted || (weights.in_part && rows > wanted);
+      const bool has_rows = rows == wanted || report.rows == wanted || (weights.in_part && rows > wanted);
       if (report.k * report.taps != op.shape.k || !has_rows) {
         refuse(layer, fmt::format("'{}' is {} x {}, and '{}' needs {} x {}", tensor, report.rows,
                                   report.k * report.taps, op.name, wanted, op.shape.k));

@@ -23,12 +23,11 @@ struct WeightsOfOperation {
   bool in_part = false;  ///< it reads some of their rows: of experts, those that have tokens
 };
 
-/// Which tensors of `model` the operations have as weights: of ONNX by the nodes of the graph, else
-/// by name, the ending ".weight" left out, or by the names that Hugging Face gives the parts of an
-/// operation of a transformer (attn.qkv: q_proj, k_proj, v_proj; moe.expert.down: down_proj of all
-/// experts). In the order of the operations.
-std::vector<WeightsOfOperation> weights_of_operations(
-    const prune::ModelFile& model, const std::vector<workload::Operation>& operations);
+/// Which tensors of `model` the operations have as weights: of ONNX by the nodes of the graph, else by name, the ending
+/// ".weight" left out, or by the names that Hugging Face gives the parts of an operation of a transformer (attn.qkv:
+/// q_proj, k_proj, v_proj; moe.expert.down: down_proj of all experts). In the order of the operations.
+std::vector<WeightsOfOperation> weights_of_operations(const prune::ModelFile& model,
+                                                      const std::vector<workload::Operation>& operations);
 
 /// What is known of the layers of a model before they are put together.
 struct LayerSources {
@@ -40,8 +39,8 @@ struct LayerSources {
   const config::Architecture& architecture;
 };
 
-/// The layers of a model in the order of its operations, weights without operation at the end.
-/// Weights that one kernel has, and operations that one weight has, are one layer.
+/// The layers of a model in the order of its operations, weights without operation at the end. Weights that one kernel
+/// has, and operations that one weight has, are one layer.
 std::vector<PlannedLayer> planned_layers(const LayerSources& sources);
 
 }  // namespace sptc::prune::plan

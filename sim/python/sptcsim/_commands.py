@@ -38,9 +38,9 @@ def _lists(what, given):
     return {name: [_extent(name, value) for value in _names(what, values)] for name, values in given.items()}
 
 
-def _ways(types, sparsity, tp, options):
+def _ways(types, sparsity, tp, ep, options):
     """Lists of what a comparison of types tries, none without types: then the others are options, a value each."""
-    given = {"sparsity": sparsity, "tp": tp}
+    given = {"sparsity": sparsity, "tp": tp, "ep": ep}
     if types is None:
         for name, value in given.items():
             if isinstance(value, (list, tuple)):
@@ -57,15 +57,17 @@ def _ways(types, sparsity, tp, options):
 
 def compare(workload: Path | Mapping[str, Any] | Record, archs: Arch | Sequence[Arch] = ("A100", "H100"), *,
             dims: Mapping[str, int | Sequence[int]] | None = None, types: str | Sequence[str] | None = None,
-            sparsity: str | Sequence[str] | None = None, tp: int | Sequence[int] | None = None, sparse: Sparse = None,
-            jobs: int | None = None, progress: Progress | None = None, **options: Option) -> Record:
+            sparsity: str | Sequence[str] | None = None, tp: int | Sequence[int] | None = None,
+            ep: int | Sequence[int] | None = None, sparse: Sparse = None, jobs: int | None = None,
+            progress: Progress | None = None, **options: Option) -> Record:
     """Simulates a workload on several GPUs and with several extents, side by side.
 
     workload: the path of a workload or of a recording, or the JSON object of a workload as a dict.
     archs: names of architectures(), files or Architecture objects.
     dims: values of its dimensions, one or several of each: {"batch": [1, 8, 64]}.
     types: operand types to compare end to end, as dtype has them: ["bf16", "e4m3", "w4a16"]. With them sparsity lists
-        weights ("dense", "2:4": both unless it is given) and tp numbers of GPUs. Without, both are options of gemm().
+        weights ("dense", "2:4": both unless it is given), tp and ep numbers of GPUs. Without, they are options of
+        gemm().
     sparse, options: those of gemm(). jobs: points that are simulated at once, each in a process of its own; None: all
         processors.
     progress: called as progress(begun, total, board).
@@ -76,7 +78,7 @@ def compare(workload: Path | Mapping[str, Any] | Record, archs: Arch | Sequence[
     boards = [chosen(arch)._core for arch in _names("archs", archs)]
     if not boards:
         raise InputError("archs names no architecture")
-    ways = _ways(types, sparsity, tp, options)
+    ways = _ways(types, sparsity, tp, ep, options)
     arguments = (boards, _lists("dims", dims), ways, _given(sparse, options), _jobs(jobs),
                  _checks.function("progress", progress))
     if not isinstance(workload, (dict, Record)):
@@ -112,7 +114,7 @@ def validate(measurements: Path, *, arch: Path | None = None, dtype: str = "f16"
     options: those of options() that the command has, for example clock="boost", l2="warm", fidelity="analytic", which is
         that of more than 50 rows unless it is given. jobs: processes; None: all processors.
     progress: called as progress(done, total, "").
-    Returns a Record: count, mape_percent, bias_percent, bands, worst, ... Raises InputError.
+    Returns a Record: count, mape_percent, bias_percent, by, worst, ... Raises InputError.
     """
     board = "" if arch is None else _checks.path("arch", arch)
     return record(_core.validate(_checks.path("a file of measurements", measurements), board, _checks.word("dtype", dtype),

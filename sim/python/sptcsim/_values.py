@@ -220,6 +220,8 @@ def _kernel_entry(key, entry, directory):
     if "layout" in entry:
         entry["layout"] = layout_name(entry["layout"])
     if "array" not in entry:
+        if "file" in entry:
+            entry["file"] = os.path.abspath(_checks.path(f"the file of {key}", entry["file"]))
         return entry, None
     array = _arrays.as_numpy(entry.pop("array"), key.upper() if len(key) == 1 else key)
     name = _arrays.known_type(array)
@@ -237,35 +239,48 @@ def _save(array, path):
 
 
 def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, d: Path | Array | None = None,
-               launch: str | None = None, entry: int | None = None, map: Path | None = None) -> Record:
+               launch: str | None = None, entry: int | None = None, map: Path | None = None, tolerance: str | None = None,
+               arch: Arch | None = None, instruction: str | None = None, k_order: str | None = None) -> Record:
     """Why and where a kernel's D differs: computes it as declared, compares every word, looks for what explains the rest.
 
     kernel: the object of a kernel file (schema sptcsim-kernel/0.1), in which "a", "b", "c", "d" and "metadata" are
-    arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune":
+    arrays, or objects with the array under "array" beside "order", "type", "layout", "selector", "prune". "file" (.npy,
+    .npz, .safetensors) and "tensor", a name in it, may stand for "array":
 
         {"architecture": "A100", "a": a, "b": {"array": b, "order": "column"}, "d": d, "k_order": {"split_k": 2}}
 
     "instruction", or "types" of a, b and the accumulator, may be left out where the arrays say the types. "sparse": True
-    runs the sparse instructions: A is a matrix that obeys the pattern, or its kept elements beside "metadata", which may
-    be Metadata. D and C are f32 (integers: s32), f16 or bf16.
+    runs the sparse instructions: A is a matrix that obeys the pattern, what compress() returned, or its kept elements
+    beside "metadata", which may be Metadata. D and C are f32 (integers: s32), f16 or bf16.
 
     Or kernel is the path of a kernel file, or of the .npz that save_operands= of gemm() and run() wrote. Of a file, d is
     the D of the kernel (an array, or the path of a .npy, .npz or .safetensors file), launch names one of several
     launches, and entry one GEMM of a batch. map: the path of an image (.svg, .png) to write of where D differs.
+
+    tolerance: by how much an element may be off, "ulps:4" (units of the last place) or "rel:1e-6" (of its sum of |a||b|).
+    arch, instruction, k_order: instead of what the kernel says; k_order is "split_k=3,reduction=parallel".
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
     threads = _checks.count("threads", threads, 4096)
     map = os.fspath(map) if map is not None else ""
+    words = _checks.words(tolerance=tolerance, arch=None if arch is None else target_word(arch), instruction=instruction,
+                          k_order=k_order)
     if isinstance(kernel, (str, os.PathLike)):
-        return _crosscheck_file(os.fspath(kernel), threads, d, launch, entry, map)
+        return _crosscheck_file(os.fspath(kernel), threads, d, entry, map, {**words, **_checks.words(launch=launch)})
     if not isinstance(kernel, dict):
         raise InputError(f"a kernel is a dict or the path of a file, not {type(kernel).__name__}")
     for name, value in (("d", d), ("launch", launch), ("entry", entry)):
         if value is not None:
-            raise InputError(f"{name}= is of a kernel file; a dict says it itself")
+            raise InputError(f"{name}= needs a kernel file: a dict names it itself")
     document = {"schema": "sptcsim-kernel/0.1", **kernel}
-    if isinstance(document.get("a"), Compressed):
-        document["a"], document["metadata"] = _kept(document["a"], document.get("metadata"))
+    a = document.get("a")
+    a = a if isinstance(a, dict) else {"array": a}
+    compressed = a.get("array")
+    if isinstance(compressed, Compressed):
+        values, document["metadata"] = _kept(compressed, document.get("metadata"))
+        document["a"] = {**a, "array": values}
+        if "instruction" not in document:
+            document.setdefault("sparse", True)
     types = {}
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         for key in ("a", "b", "c", "d", "metadata"):
@@ -277,17 +292,20 @@ def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, 
         if isinstance(epilogue, dict) and epilogue.get("bias") is not None:
             bias, _ = _kernel_entry("bias", epilogue["bias"], directory)
             document["epilogue"] = {**epilogue, "bias": bias}
+        if isinstance(compressed, Compressed):
+            types["a"] = compressed.dtype
         if "types" not in document and "instruction" not in document and types.get("a") and types.get("b"):
             document["types"] = {"a": types["a"], "b": types["b"]}
-        return record(_core.crosscheck(_checks.json_text("kernel", document), directory, threads, map))
+        return record(_core.crosscheck(_checks.json_text("kernel", document), directory, words, threads, map))
 
 
-def _crosscheck_file(file, threads, d, launch, entry, map):
-    entry = -1 if entry is None else _checks.integer("entry", entry, 0, 2**24)
+def _crosscheck_file(file, threads, d, entry, map, words):
+    entry = None if entry is None else _checks.integer("entry", entry, 0, 2**24)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         if d is not None and not isinstance(d, (str, os.PathLike)):
             path = os.path.join(directory, "d.npy")
             _save(_arrays.as_numpy(d, "D"), path)
             d = path
-        d = os.fspath(d) if d is not None else ""
-        return record(_core.crosscheck_file(file, launch or "", d, entry, threads, map))
+        if d is not None:
+            words["d"] = os.fspath(d)
+        return record(_core.crosscheck_file(file, words, entry, threads, map))

@@ -113,7 +113,7 @@ class _Space:
             pass
         plan = json.loads(_core.sweep_plan(text, self.file, 1, 1, 1, 0))
         if plan["axes"][0]["values"] != 1:
-            raise InputError(f"{plan['name']}: a search is of one workload, and the spec has {plan['axes'][0]['values']}")
+            raise InputError(f"{plan['name']}: a search takes one workload, and the spec has {plan['axes'][0]['values']}")
         self.name, self.version = plan["name"], plan["version"]
         self.document = {**document, "store": "totals"}
         self.document.pop("sample", None)

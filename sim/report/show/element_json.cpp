@@ -30,8 +30,7 @@ std::string hex(std::uint32_t word, int bits) {
 
 /// A NaN or an infinity is null: JSON has none.
 Json word_json(Word word, DataType type) {
-  return {{"word", hex(word, numerics::storage_bits(type))},
-          {"value", numerics::to_double(word, type)}};
+  return {{"word", hex(word, numerics::storage_bits(type))}, {"value", numerics::to_double(word, type)}};
 }
 
 Json field_json(const BitField& field, int bits) {
@@ -51,15 +50,11 @@ Json group_json(const GroupView& group, int row, int element_bits) {
   Json reordered = field_json(group.element, element_bits);
   reordered["rows"] = group.reordered_rows;
   reordered["index"] = group.reordered_index;
-  return {{"nibble", group.nibble},
-          {"canonical", canonical},
-          {"register", lane},
-          {"reordered", reordered}};
+  return {{"nibble", group.nibble}, {"canonical", canonical}, {"register", lane}, {"reordered", reordered}};
 }
 
 Json slot_json(const std::optional<mma::FragmentSlot>& slot) {
-  return slot ? Json{{"lane", slot->lane}, {"register", slot->reg}, {"element", slot->element}}
-              : Json();
+  return slot ? Json{{"lane", slot->lane}, {"register", slot->reg}, {"element", slot->element}} : Json();
 }
 
 Json kept_json(const KeptView& kept, DataType type) {
@@ -84,8 +79,7 @@ Json step_json(const ElementView& view, const ElementStep& step) {
   const bool aligned = step.kind == StepKind::kAligned && !step.addends.empty();
   const BitWindow window = aligned ? bit_window(step, view.rules.fraction_bits) : BitWindow{};
   if (aligned) {
-    json["largest_exponent"] =
-        step.trace.largest_exponent ? Json(*step.trace.largest_exponent) : Json();
+    json["largest_exponent"] = step.trace.largest_exponent ? Json(*step.trace.largest_exponent) : Json();
     json["unit_exponent"] = window.unit_exponent;
     json["bits_before_point"] = window.point;
   }
@@ -127,8 +121,7 @@ Json cycles_json(const std::optional<InstructionCycles>& cycles) {
   }
   Json spans = Json::array();
   for (const StageSpan& span : cycles->spans) {
-    spans.push_back(
-        {{"stage", span.stage}, {"step", span.step}, {"begin", span.begin}, {"end", span.end}});
+    spans.push_back({{"stage", span.stage}, {"step", span.step}, {"begin", span.begin}, {"end", span.end}});
   }
   return {{"board", cycles->board}, {"done", cycles->done}, {"spans", spans}};
 }

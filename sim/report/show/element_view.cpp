@@ -32,14 +32,14 @@ std::size_t block_rows(numerics::DataType type, int m) {
   return std::max(block, static_cast<std::size_t>(m));
 }
 
-void set_register(const MmaInstruction& instruction, const CompressedMatrix& a,
-                  const ElementChoice& choice, int group, GroupView& view) {
+void set_register(const MmaInstruction& instruction, const CompressedMatrix& a, const ElementChoice& choice, int group,
+                  GroupView& view) {
   const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
   view.warp = choice.row / kWarpRows;
-  const sparsity::MetadataSlot slot = sparsity::metadata_slot(
-      format, choice.selector, {.row = choice.row % kWarpRows, .group = group});
-  const sparsity::LaneWords words = sparsity::gather_metadata(
-      format, choice.selector, a.nibbles, static_cast<std::size_t>(view.warp) * kWarpRows, 0);
+  const sparsity::MetadataSlot slot =
+      sparsity::metadata_slot(format, choice.selector, {.row = choice.row % kWarpRows, .group = group});
+  const sparsity::LaneWords words =
+      sparsity::gather_metadata(format, choice.selector, a.nibbles, static_cast<std::size_t>(view.warp) * kWarpRows, 0);
   view.lane = slot.lane;
   view.in_register = BitField{words[static_cast<std::size_t>(slot.lane)], 4 * slot.nibble};
 }
@@ -57,8 +57,7 @@ void add_groups(const ShownOperands& operands, const ElementChoice& choice, Elem
     shown.column = group / per_element;
     shown.element = {canonical(row, column), 4 * (group % per_element)};
     shown.reordered_rows = block_rows(instruction.a_type, instruction.shape.m);
-    shown.reordered_index =
-        sparsity::reordered_offset(instruction.a_type, shown.reordered_rows, row, column);
+    shown.reordered_index = sparsity::reordered_offset(instruction.a_type, shown.reordered_rows, row, column);
     if (instruction.family != mma::MmaFamily::kTcgen05) {
       set_register(instruction, a, choice, group, shown);
     }
@@ -71,8 +70,7 @@ bool is_narrow_float(numerics::DataType type) {
 }
 
 /// Fragments are known for m16n8 of mma.sync, but not how floats below a byte fill registers.
-std::optional<mma::FragmentLayout> layout_of(const MmaInstruction& instruction,
-                                             mma::FragmentOperand operand) {
+std::optional<mma::FragmentLayout> layout_of(const MmaInstruction& instruction, mma::FragmentOperand operand) {
   if (instruction.family != mma::MmaFamily::kMma || instruction.shape.m != kWarpRows ||
       is_narrow_float(instruction.a_type) || is_narrow_float(instruction.b_type)) {
     return std::nullopt;
@@ -80,8 +78,7 @@ std::optional<mma::FragmentLayout> layout_of(const MmaInstruction& instruction,
   return mma::fragment_layout(instruction, operand);
 }
 
-std::optional<mma::FragmentSlot> slot_of(const std::optional<mma::FragmentLayout>& layout, int row,
-                                         int col) {
+std::optional<mma::FragmentSlot> slot_of(const std::optional<mma::FragmentLayout>& layout, int row, int col) {
   return layout ? std::optional(layout->slot({row, col})) : std::nullopt;
 }
 
@@ -99,9 +96,9 @@ void add_kept(const ShownOperands& operands, const ElementChoice& choice, Elemen
     if (sparse) {
       kept.group = t / pattern.kept;
       kept.slot = t % pattern.kept;
-      kept.k = kept.group * pattern.group +
-               sparsity::selected_position(view.groups[static_cast<std::size_t>(kept.group)].nibble,
-                                           kept.slot, pattern);
+      kept.k =
+          kept.group * pattern.group +
+          sparsity::selected_position(view.groups[static_cast<std::size_t>(kept.group)].nibble, kept.slot, pattern);
     }
     kept.a_slot = slot_of(a_layout, choice.row, t);
     kept.b_slot = slot_of(b_layout, kept.k, choice.col);
@@ -124,8 +121,7 @@ std::string binary(std::uint64_t value, int bits) {
 }
 
 /// The cycles of a board; nothing where `arch` is a target and no board.
-std::optional<InstructionCycles> cycles_of(const std::string& arch,
-                                           const mma::MmaInstruction& instruction) {
+std::optional<InstructionCycles> cycles_of(const std::string& arch, const mma::MmaInstruction& instruction) {
   const std::string board = config::board_name(arch);
   const std::vector<std::string> names = config::architecture_names();
   const bool is_file = board.find('/') != std::string::npos || board.ends_with(".json");
@@ -139,8 +135,7 @@ std::optional<InstructionCycles> cycles_of(const std::string& arch,
 }  // namespace
 
 double exact_value(const mma::Addend& addend) {
-  const double magnitude =
-      std::ldexp(static_cast<double>(addend.significand), addend.unit_exponent);
+  const double magnitude = std::ldexp(static_cast<double>(addend.significand), addend.unit_exponent);
   return addend.negative ? -magnitude : magnitude;
 }
 
@@ -176,8 +171,8 @@ AddendBits sum_bits(std::int64_t sum, const BitWindow& window) {
   return {sum < 0, binary(static_cast<std::uint64_t>(std::abs(sum)), window.bits), ""};
 }
 
-ElementView view_element(const mma::Target& target, const MmaInstruction& instruction,
-                         const ShownOperands& operands, const ElementChoice& choice) {
+ElementView view_element(const mma::Target& target, const MmaInstruction& instruction, const ShownOperands& operands,
+                         const ElementChoice& choice) {
   ElementView view;
   view.rules = mma::instruction_rules(target, instruction);
   mma::require_steps(instruction, view.rules);
@@ -208,20 +203,17 @@ ElementView view_element(const mma::Target& target, const MmaInstruction& instru
   for (const KeptView& kept : view.kept) {
     a.push_back(kept.value);
     b.push_back(view.b_column[static_cast<std::size_t>(kept.k)]);
-    view.exact += numerics::to_double(a.back(), instruction.a_type) *
-                  numerics::to_double(b.back(), instruction.b_type);
+    view.exact += numerics::to_double(a.back(), instruction.a_type) * numerics::to_double(b.back(), instruction.b_type);
   }
   view.steps = mma::trace_element(a, b, view.c, instruction, view.rules);
   view.d = view.steps.back().trace.result;
-  view.d_slot =
-      slot_of(layout_of(instruction, mma::FragmentOperand::kAccumulator), choice.row, choice.col);
+  view.d_slot = slot_of(layout_of(instruction, mma::FragmentOperand::kAccumulator), choice.row, choice.col);
   return view;
 }
 
-ElementView show_instruction(
-    const std::string& name, const std::string& arch,
-    const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
-    const ElementChoice& choice) {
+ElementView show_instruction(const std::string& name, const std::string& arch,
+                             const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
+                             const ElementChoice& choice) {
   const mma::Target& target = config::target_of(arch);
   const mma::MmaInstruction instruction = mma::parse_instruction(name);
   mma::find_instruction(target, instruction);

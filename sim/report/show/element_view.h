@@ -25,7 +25,6 @@ struct GpuSpec;
 
 namespace sptc::report::show {
 
-/// The operands of one instruction.
 struct ShownOperands {
   std::string source;                     ///< in words: "random, seed 1"
   base::Matrix<numerics::Word> a;         ///< [M, K]; sparse: before pruning, or empty
@@ -34,18 +33,15 @@ struct ShownOperands {
   base::Matrix<numerics::Word> c;         ///< [M, N]
 };
 
-/// Seeded values of --data ("random", ..), A pruned by magnitude where the instruction is sparse. C
-/// is of the same kind as A. Throws InputError.
-ShownOperands generated_operands(const mma::MmaInstruction& instruction, const std::string& data,
-                                 std::uint64_t seed);
+/// Seeded values of --data ("random", ..), A pruned by magnitude where the instruction is sparse. C is of the same kind
+/// as A. Throws InputError.
+ShownOperands generated_operands(const mma::MmaInstruction& instruction, const std::string& data, std::uint64_t seed);
 
-/// Case `index` of arrays as `mma` takes them. A sparse A with `metadata` is [M, K/2], without it
-/// [M, K] and pruned by magnitude. An empty C is zeros, and so are rows that A and C lack. Throws
-/// InputError where the arrays do not hold operands of one instruction.
-ShownOperands file_operands(const mma::MmaInstruction& instruction,
-                            const check::vectors::MmaOperands& arrays,
-                            const std::optional<check::vectors::MetadataInput>& metadata,
-                            std::size_t index);
+/// Case `index` of arrays as `mma` takes them. A sparse A with `metadata` is [M, K/2], without it [M, K] and pruned by
+/// magnitude. An empty C is zeros, and so are rows that A and C lack. Throws InputError where the arrays do not hold
+/// operands of one instruction.
+ShownOperands file_operands(const mma::MmaInstruction& instruction, const check::vectors::MmaOperands& arrays,
+                            const std::optional<check::vectors::MetadataInput>& metadata, std::size_t index);
 
 /// A stage of a tensor core at work on one step of an instruction.
 struct StageSpan {
@@ -61,11 +57,10 @@ struct InstructionCycles {
   std::int64_t done = 0;         ///< cycle in which D is in the registers
 };
 
-/// Simulates the instruction alone in the tensor core of `gpu` (sim/hardware/tensor_core). SystemC
-/// elaborates once per process, so this can be called once. Nothing where the board does not run
-/// the instruction as one of its own, or it is no mma.sync of m16n8.
-std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
-                                                    const mma::MmaInstruction& instruction);
+/// Simulates the instruction alone in the tensor core of `gpu` (sim/hardware/tensor_core). SystemC elaborates once per
+/// process, so this can be called once. Nothing where the board does not run the instruction as one of its own, or it
+/// is no mma.sync of m16n8.
+std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction);
 
 /// A field of `bits` bits in a word that stands somewhere.
 struct BitField {
@@ -74,8 +69,8 @@ struct BitField {
   int bits = 4;
 };
 
-/// One group of the row of A: what was kept of it, and where its nibble stands in each order of the
-/// metadata (models/sparsity/metadata.h).
+/// One group of the row of A: what was kept of it, and where its nibble stands in each order of the metadata
+/// (models/sparsity/metadata.h).
 struct GroupView {
   std::uint8_t nibble = 0;
   int column = 0;                   ///< of E; its row is that of A
@@ -117,30 +112,28 @@ struct ElementView {
   std::optional<InstructionCycles> cycles;
 };
 
-/// Which element of D.
 struct ElementChoice {
   int row = 0, col = 0;
   int selector = 0;
 };
 
-/// Takes element `choice` of `instruction` on `target` apart. Throws InputError where the element,
-/// the selector or the instruction does not exist, or its arithmetic is not known.
+/// Takes element `choice` of `instruction` on `target` apart. Throws InputError where the element, the selector or the
+/// instruction does not exist, or its arithmetic is not known.
 ElementView view_element(const mma::Target& target, const mma::MmaInstruction& instruction,
                          const ShownOperands& operands, const ElementChoice& choice);
 
-/// Takes element `choice` of the instruction called `name`, whole or in part, apart. `arch` is a
-/// board, whose tensor core simulates it alone for the cycles (SystemC elaborates once per
-/// process), or a target without cycles: "sm_80", "ampere". Throws InputError.
-ElementView show_instruction(
-    const std::string& name, const std::string& arch,
-    const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
-    const ElementChoice& choice);
+/// Takes element `choice` of the instruction called `name`, whole or in part, apart. `arch` is a board, whose tensor
+/// core simulates it alone for the cycles (SystemC elaborates once per process), or a target without cycles: "sm_80",
+/// "ampere". Throws InputError.
+ElementView show_instruction(const std::string& name, const std::string& arch,
+                             const std::function<ShownOperands(const mma::MmaInstruction&)>& operands,
+                             const ElementChoice& choice);
 
 /// The finite value of an addend before the alignment.
 double exact_value(const mma::Addend& addend);
 
-/// A number in binary as the adders see it: bits of weight 2^top down to 2^unit, and those below
-/// that the alignment cuts off.
+/// A number in binary as the adders see it: bits of weight 2^top down to 2^unit, and those below that the alignment
+/// cuts off.
 struct AddendBits {
   bool negative = false;
   std::string kept;  ///< top first

@@ -67,12 +67,11 @@ class Bench : public base::Module {
 
  private:
   void add(const tensor_core::StageWork& work) {
-    constexpr std::array<std::string_view, 5> kStages{"fetch", "select", "multiply", "align_add",
-                                                      "round"};
+    constexpr std::array<std::string_view, 5> kStages{"fetch", "select", "multiply", "align_add", "round"};
     // The way from the scheduler is the first cycle of the fetch.
     const bool is_fetch = work.stage == tensor_core::StageWork::Stage::kFetch;
-    seen_.spans.push_back({kStages[static_cast<std::size_t>(work.stage)], work.step,
-                           is_fetch ? work.begin - 1 : work.begin, work.end});
+    seen_.spans.push_back(
+        {kStages[static_cast<std::size_t>(work.stage)], work.step, is_fetch ? work.begin - 1 : work.begin, work.end});
   }
 
   base::Wire<tensor_core::MmaIssue> issue_;
@@ -90,8 +89,7 @@ bool runs_alone(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction)
       instruction.shape.n != mma::kCols) {
     return false;
   }
-  const mma::CatalogueEntry entry =
-      mma::find_instruction(mma::find_target(gpu.instruction_set), instruction);
+  const mma::CatalogueEntry entry = mma::find_instruction(mma::find_target(gpu.instruction_set), instruction);
   const bool is_one = !entry.is_software && entry.sass.find(" x2") == std::string::npos;
   const int inputs = gpu.sm.tensor_core.selector_inputs;
   return is_one && (!instruction.sparse || instruction.sparse_pattern().candidates() <= inputs) &&
@@ -100,8 +98,7 @@ bool runs_alone(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction)
 
 }  // namespace
 
-std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu,
-                                                    const mma::MmaInstruction& instruction) {
+std::optional<InstructionCycles> instruction_cycles(const gpu::GpuSpec& gpu, const mma::MmaInstruction& instruction) {
   if (!runs_alone(gpu, instruction)) {
     return std::nullopt;
   }

@@ -21,16 +21,26 @@ using numerics::Word;
 
 void prune(const MmaInstruction& instruction, ShownOperands& operands) {
   if (instruction.sparse) {
-    operands.compressed = sparsity::compress(
-        sparsity::prune_by_magnitude(operands.a, instruction.a_type), instruction.a_type);
+    operands.compressed =
+        sparsity::compress(sparsity::prune_by_magnitude(operands.a, instruction.a_type), instruction.a_type);
   }
 }
 
-/// `rows` rows, of which those that the array lacks are zeros.
-base::Matrix<Word> matrix_of(const check::vectors::BitArray& array, std::size_t index,
-                             std::size_t rows) {
-  base::Matrix<Word> matrix(rows, array.shape[2]);
-  const std::size_t count = array.shape[1] * array.shape[2];
+/// Case `index` of `array`, matrices [rows, cols] of `type`. One of `fewer` rows has zeros below them. Throws
+/// InputError where the array holds other matrices, or fewer cases.
+base::Matrix<Word> matrix_of(const check::vectors::BitArray& array, std::size_t index, std::size_t rows,
+                             std::size_t cols, numerics::DataType type, const char* name, bool fewer) {
+  const int bytes = check::vectors::element_bytes(type);
+  if (array.shape.size() != 3 || array.shape[1] > rows || array.shape[1] == 0 || (array.shape[1] != rows && !fewer) ||
+      array.shape[2] != cols || array.element_bytes != bytes) {
+    throw base::InputError(fmt::format("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}", name, rows, cols,
+                                       bytes, fmt::join(array.shape, ", "), array.element_bytes));
+  }
+  if (index >= array.shape[0]) {
+    throw base::InputError(fmt::format("show: --case {} is outside {}, which holds {}", index, name, array.shape[0]));
+  }
+  base::Matrix<Word> matrix(rows, cols);
+  const std::size_t count = array.shape[1] * cols;
   const auto first = array.bits.begin() + static_cast<std::ptrdiff_t>(index * count);
   std::transform(first, first + static_cast<std::ptrdiff_t>(count), matrix.data(),
                  [](std::uint64_t bits) { return static_cast<Word>(bits); });
@@ -41,25 +51,6 @@ base::Matrix<std::uint8_t> padded(const base::Matrix<std::uint8_t>& nibbles, std
   base::Matrix<std::uint8_t> result(rows, nibbles.cols(), sparsity::kEmptyGroupNibble);
   std::copy(nibbles.data(), nibbles.data() + nibbles.size(), result.data());
   return result;
-}
-
-/// Throws InputError unless `array` holds matrices [rows, cols] of `type`; `fewer` rows do, too.
-void require_matrix(const check::vectors::BitArray& array, std::size_t rows, std::size_t cols,
-                    numerics::DataType type, const char* name, bool fewer) {
-  if (array.shape.size() != 3 || array.shape[1] > rows || array.shape[1] == 0 ||
-      (array.shape[1] != rows && !fewer) || array.shape[2] != cols ||
-      array.element_bytes != check::vectors::element_bytes(type)) {
-    throw base::InputError(fmt::format("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}",
-                                       name, rows, cols, check::vectors::element_bytes(type),
-                                       fmt::join(array.shape, ", "), array.element_bytes));
-  }
-}
-
-void require_case(const check::vectors::BitArray& array, std::size_t index, const char* name) {
-  if (index >= array.shape[0]) {
-    throw base::InputError(
-        fmt::format("show: --case {} is outside {}, which holds {}", index, name, array.shape[0]));
-  }
 }
 
 void check_nibbles(const sparsity::CompressedMatrix& matrix, const MmaInstruction& instruction) {
@@ -83,8 +74,7 @@ void check_nibbles(const sparsity::CompressedMatrix& matrix, const MmaInstructio
 
 }  // namespace
 
-ShownOperands generated_operands(const MmaInstruction& instruction, const std::string& data,
-                                 std::uint64_t seed) {
+ShownOperands generated_operands(const MmaInstruction& instruction, const std::string& data, std::uint64_t seed) {
   const workload::OperandSource source(workload::parse_data_kind(data), seed);
   const auto operation = [&](const char* name, numerics::DataType type) {
     workload::Operation op;
@@ -102,48 +92,35 @@ ShownOperands generated_operands(const MmaInstruction& instruction, const std::s
   operands.c = source.a(addend, 0);
   for (std::size_t i = 0; i < operands.c.size(); ++i) {
     Word& word = operands.c.data()[i];
-    word =
-        numerics::from_double(numerics::to_double(word, instruction.a_type), instruction.c_type());
+    word = numerics::from_double(numerics::to_double(word, instruction.a_type), instruction.c_type());
   }
   prune(instruction, operands);
   return operands;
 }
 
-ShownOperands file_operands(const MmaInstruction& instruction,
-                            const check::vectors::MmaOperands& arrays,
-                            const std::optional<check::vectors::MetadataInput>& metadata,
-                            std::size_t index) {
+ShownOperands file_operands(const MmaInstruction& instruction, const check::vectors::MmaOperands& arrays,
+                            const std::optional<check::vectors::MetadataInput>& metadata, std::size_t index) {
   if (metadata && !instruction.sparse) {
     throw base::InputError("show: a dense instruction takes no metadata");
   }
   const auto m = static_cast<std::size_t>(instruction.shape.m);
   const auto n = static_cast<std::size_t>(instruction.shape.n);
   const auto k = static_cast<std::size_t>(instruction.shape.k);
-  const auto stored =
-      static_cast<std::size_t>(metadata ? instruction.compressed_k() : instruction.shape.k);
-  require_matrix(arrays.a, m, stored, instruction.a_type, "A", true);
-  require_matrix(arrays.b, k, n, instruction.b_type, "B", false);
-  require_case(arrays.a, index, "A");
-  require_case(arrays.b, index, "B");
+  const auto stored = static_cast<std::size_t>(metadata ? instruction.compressed_k() : instruction.shape.k);
+  base::Matrix<Word> given = matrix_of(arrays.a, index, m, stored, instruction.a_type, "A", true);
   ShownOperands operands;
   operands.source = index == 0 ? "of files" : fmt::format("of files, case {}", index);
-  operands.b = matrix_of(arrays.b, index, k);
-  operands.c = base::Matrix<Word>(m, n);
-  if (!arrays.c.shape.empty()) {
-    require_matrix(arrays.c, m, n, instruction.c_type(), "C", true);
-    require_case(arrays.c, index, "C");
-    operands.c = matrix_of(arrays.c, index, m);
-  }
+  operands.b = matrix_of(arrays.b, index, k, n, instruction.b_type, "B", false);
+  operands.c = arrays.c.shape.empty() ? base::Matrix<Word>(m, n)
+                                      : matrix_of(arrays.c, index, m, n, instruction.c_type(), "C", true);
   if (!metadata) {
-    operands.a = matrix_of(arrays.a, index, m);
+    operands.a = std::move(given);
     prune(instruction, operands);
     return operands;
   }
   operands.compressed = {
-      instruction.a_type, instruction.sparse_pattern(), k, matrix_of(arrays.a, index, m),
-      padded(
-          check::vectors::metadata_nibbles(*metadata, instruction, arrays.a.shape, index, "show"),
-          m)};
+      instruction.a_type, instruction.sparse_pattern(), k, std::move(given),
+      padded(check::vectors::metadata_nibbles(*metadata, instruction, arrays.a.shape, index, "show"), m)};
   check_nibbles(operands.compressed, instruction);
   return operands;
 }

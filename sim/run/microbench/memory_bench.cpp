@@ -37,9 +37,7 @@ struct Walk {
   std::int64_t begin = 0, end = 0;  ///< cycles
 
   Walk(BandwidthOperation which, std::int64_t footprint, std::size_t sms, int warm_rounds)
-      : operation(which),
-        blocks(footprint / kBlock / (which == BandwidthOperation::kCopy ? 2 : 1)),
-        to_write(sms, -1) {
+      : operation(which), blocks(footprint / kBlock / (which == BandwidthOperation::kCopy ? 2 : 1)), to_write(sms, -1) {
     const std::int64_t at_once = kUnderWay * static_cast<std::int64_t>(sms);
     const std::int64_t round = blocks * (which == BandwidthOperation::kCopy ? 2 : 1);
     warm = 4 * at_once + warm_rounds * round;
@@ -85,8 +83,7 @@ struct Walk {
 MemoryBench::MemoryBench(const base::Clock& clock, const memory::MemorySpec& spec, int sms)
     : clock_(clock), l2_bytes_(spec.l2_capacity.count()), memory_("l2_and_dram", clock, spec, sms) {
   for (int sm = 0; sm < sms; ++sm) {
-    readers_.push_back(
-        std::make_unique<MemoryReader>(("requester" + std::to_string(sm)).c_str(), clock));
+    readers_.push_back(std::make_unique<MemoryReader>(("requester" + std::to_string(sm)).c_str(), clock));
     readers_.back()->socket.bind(memory_.socket(static_cast<std::size_t>(sm)));
   }
 }
@@ -147,8 +144,8 @@ double MemoryBench::line_cycles() {
 double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_t footprint) {
   constexpr std::int64_t kLeast = 4 * Walk::kBlock;
   if (footprint < kLeast) {
-    throw base::InputError("a stream needs a footprint of at least " + std::to_string(kLeast) +
-                           " bytes, not " + std::to_string(footprint));
+    throw base::InputError("a stream needs a footprint of at least " + std::to_string(kLeast) + " bytes, not " +
+                           std::to_string(footprint));
   }
   memory_.reset(clock_.mhz());
   // What the L2 keeps of a buffer somewhat larger than itself settles in a few rounds.
@@ -168,8 +165,8 @@ double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_
   }
   base::run_events();
   forget_answers();
-  return static_cast<double>(walk.measured * Walk::kBlock) /
-         static_cast<double>(walk.end - walk.begin) * clock_.mhz() * 1e-3;
+  return static_cast<double>(walk.measured * Walk::kBlock) / static_cast<double>(walk.end - walk.begin) * clock_.mhz() *
+         1e-3;
 }
 
 }  // namespace sptc::run::microbench

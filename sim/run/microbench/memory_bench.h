@@ -57,11 +57,9 @@ class MemoryReader : public sc_core::sc_module, public tlm::tlm_mm_interface {
   void free(tlm::tlm_generic_payload* payload) override { delete payload; }
 
  private:
-  tlm::tlm_sync_enum answered(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                              sc_core::sc_time& /*delay*/) {
+  tlm::tlm_sync_enum answered(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& /*delay*/) {
     if (phase == tlm::BEGIN_RESP) {
-      done.push_back(
-          {payload.get_address(), payload.get_data_length(), payload.is_write(), clock_.now()});
+      done.push_back({payload.get_address(), payload.get_data_length(), payload.is_write(), clock_.now()});
       payload.release();
       on_answer();
       return tlm::TLM_COMPLETED;

@@ -28,16 +28,14 @@ constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
 /// Machine instructions that one PTX instruction becomes: 4 or 2 steps for m8n8k4 of f16, whose
 /// shape in PTX is that of a quarter of the warp; else 1.
 int machine_instructions(const mma::MmaInstruction& instruction) {
-  if (instruction.shape == mma::MmaShape{8, 8, 4} &&
-      instruction.a_type == numerics::DataType::kF16) {
+  if (instruction.shape == mma::MmaShape{8, 8, 4} && instruction.a_type == numerics::DataType::kF16) {
     return instruction.accumulator == numerics::DataType::kF32 ? 4 : 2;
   }
   return 1;
 }
 
 int registers_for(std::int64_t elements, numerics::DataType type) {
-  return static_cast<int>(
-      base::ceil_div(elements * numerics::storage_bits(type), 8 * isa::kRegisterBytes));
+  return static_cast<int>(base::ceil_div(elements * numerics::storage_bits(type), 8 * isa::kRegisterBytes));
 }
 
 /// Hands out registers of a thread from 0 on.
@@ -60,7 +58,7 @@ class Allocator {
   int next_ = 0;
 };
 
-/// Per warp: a warp of a warpgroup has a quarter of the rows of wgmma. In m8n8k4 of f16 four
+/// Elements of a warp: one of a warpgroup has a quarter of the rows of wgmma. In m8n8k4 of f16 four
 /// quarters of the warp each have a matrix of their own.
 struct FragmentSizes {
   int a = 0, b = 0, accumulator = 0;
@@ -76,16 +74,14 @@ FragmentSizes fragment_sizes(const mma::MmaInstruction& instruction) {
           registers_for(std::int64_t{rows} * shape.n, instruction.accumulator)};
 }
 
-void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
-             std::vector<isa::WarpInstruction>& code) {
+void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers, std::vector<isa::WarpInstruction>& code) {
   const mma::MmaInstruction& instruction = which.instruction;
   const FragmentSizes sizes = fragment_sizes(instruction);
   const isa::RegisterRange a = registers.take(sizes.a);
   const isa::RegisterRange b = registers.take(sizes.b);
   const isa::RegisterRange metadata = registers.take(instruction.sparse ? 1 : 0);
   const int steps = machine_instructions(instruction);
-  const int selectors =
-      which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
+  const int selectors = which.selectors_in_turn ? mma::operand_registers(instruction).metadata_selectors : 1;
   for (int chain = 0; chain < ilp; ++chain) {
     for (int step = 0; step < steps; ++step) {
       isa::WarpInstruction& mma = isa::add(code, isa::Opcode::kMma);
@@ -100,8 +96,7 @@ void add_mma(const MatrixInstruction& which, int ilp, Allocator& registers,
 
 /// wgmma on the same accumulators need no wait between them; independent chains have their own.
 /// Those of tcgen05.mma are not in registers.
-void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
-               std::vector<isa::WarpInstruction>& code) {
+void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers, std::vector<isa::WarpInstruction>& code) {
   const FragmentSizes sizes = fragment_sizes(which.instruction);
   const isa::RegisterRange a = registers.take(which.a_in_registers ? sizes.a : 0);
   for (int chain = 0; chain < ilp; ++chain) {
@@ -112,12 +107,10 @@ void add_wgmma(const MatrixInstruction& which, int ilp, Allocator& registers,
     }
   }
   isa::add(code, isa::Opcode::kWgmmaCommit);
-  // Enough to hide the pipeline of the shortest instruction.
   isa::add(code, isa::Opcode::kWgmmaWait).pending_groups = 3;
 }
 
-void add_loop(const MatrixInstruction& which, int ilp, Allocator& registers,
-              std::vector<isa::WarpInstruction>& code) {
+void add_loop(const MatrixInstruction& which, int ilp, Allocator& registers, std::vector<isa::WarpInstruction>& code) {
   if (which.instruction.is_asynchronous()) {
     add_wgmma(which, ilp, registers, code);
   } else {
@@ -125,26 +118,22 @@ void add_loop(const MatrixInstruction& which, int ilp, Allocator& registers,
   }
 }
 
-/// Registers of a lane that are written.
 int registers_of(const Move& which) {
   const bool has_one = which.kind == Move::Kind::kLoadShared;
   return which.is_copy() ? 0 : has_one ? 1 : which.amount;
 }
 
-/// Whether it reads lines of the L1 or of the L2.
 bool reads_lines(const Move& which) {
   return which.is_copy() || which.kind == Move::Kind::kLoadGlobal;
 }
 
-/// Bytes that one instruction of a warp moves.
 std::int64_t bytes_of(const Move& which) {
   return which.kind == Move::Kind::kBulkCopy ? which.amount
          : which.is_copy()                   ? which.amount * mma::kWarpLanes
                                              : registers_of(which) * isa::kRegisterBytes;
 }
 
-void add_loop(const Move& which, int ilp, Allocator& registers,
-              std::vector<isa::WarpInstruction>& code) {
+void add_loop(const Move& which, int ilp, Allocator& registers, std::vector<isa::WarpInstruction>& code) {
   const isa::Opcode opcode = which.is_copy()      ? isa::Opcode::kCopy
                              : reads_lines(which) ? isa::Opcode::kLoadGlobal
                                                   : isa::Opcode::kLoadMatrix;
@@ -168,8 +157,8 @@ void add_loop(const Move& which, int ilp, Allocator& registers,
 /// The loop of a microbenchmark: `ilp` instructions on registers of their own, so that each
 /// continues the chain of the same place in the iteration before. Throws InputError where the
 /// chains need more than `max_registers` registers.
-isa::WarpProgram microbench_program(const BenchInstruction& instruction, int ilp,
-                                    std::int64_t iterations, int max_registers) {
+isa::WarpProgram microbench_program(const BenchInstruction& instruction, int ilp, std::int64_t iterations,
+                                    int max_registers) {
   isa::WarpProgram program;
   program.iterations = iterations;
   Allocator registers(max_registers);
@@ -189,9 +178,8 @@ mma::MmaInstruction machine_instruction(mma::MmaInstruction instruction) {
 
 mma::StepContext context_of(const gpu::GpuSpec& spec, const BenchInstruction& bench) {
   const auto* matrix = std::get_if<MatrixInstruction>(&bench);
-  const mma::MmaInstruction instruction =
-      matrix != nullptr ? machine_instruction(matrix->instruction)
-                        : mma::gemm_instruction(numerics::DataType::kF16, false);
+  const mma::MmaInstruction instruction = matrix != nullptr ? machine_instruction(matrix->instruction)
+                                                            : mma::gemm_instruction(numerics::DataType::kF16, false);
   return tensor_core::timed_context(spec.sm.tensor_core, spec.numerics, instruction);
 }
 
@@ -219,27 +207,24 @@ void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) 
   const mma::Target& target = mma::find_target(spec.instruction_set);
   const mma::CatalogueEntry entry = mma::find_instruction(target, instruction);
   if (entry.is_software) {
-    throw base::InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" +
-                           spec.name + "'");
+    throw base::InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" + spec.name + "'");
   }
   if (const std::string two = runs_as(target, entry, instruction); two.ends_with(" x2")) {
     const bool is_published = !entry.sass.empty();
-    throw base::InputError(instruction.ptx_name() + " runs as " + two + " on '" +
-                           (is_published ? spec.name : "sm_90") + "', whose time is not modelled" +
+    throw base::InputError(instruction.ptx_name() + " runs as " + two + " on '" + (is_published ? spec.name : "sm_90") +
+                           "', whose time is not modelled" +
                            (is_published ? "" : "; that of '" + spec.name + "' is not published"));
   }
-  if (instruction.accumulator == numerics::DataType::kF64 &&
-      spec.sm.tensor_core.f64_multipliers == 0) {
-    throw base::InputError("'" + spec.name + "' has no f64_multipliers: the time of " +
-                           instruction.ptx_name() + " is not known");
+  if (instruction.accumulator == numerics::DataType::kF64 && spec.sm.tensor_core.f64_multipliers == 0) {
+    throw base::InputError("'" + spec.name + "' has no f64_multipliers: the time of " + instruction.ptx_name() +
+                           " is not known");
   }
   if (!spec.sm.has(instruction.family)) {
-    throw base::InputError("'" + spec.name + "' has no " +
-                           std::string(mma::name(instruction.family)));
+    throw base::InputError("'" + spec.name + "' has no " + std::string(mma::name(instruction.family)));
   }
   if (which.waited_for && spec.sm.tcgen05_latency_cycles == 0) {
-    throw base::InputError("'" + spec.name + "' has no tcgen05_latency_cycles: how long " +
-                           instruction.ptx_name() + " alone takes is not known");
+    throw base::InputError("'" + spec.name + "' has no tcgen05_latency_cycles: how long " + instruction.ptx_name() +
+                           " alone takes is not known");
   }
   if (instruction.sparse) {
     spec.require_selector(instruction.sparse_pattern(), instruction.ptx_name());
@@ -303,13 +288,12 @@ double completion_cycles(const gpu::GpuSpec& spec, const MatrixInstruction& whic
   };
   const std::int64_t a_bytes = operands(which.a_in_registers) - operands(true);
   const std::int64_t pair = which.cta_group > 1 ? spec.sm.tcgen05_pair_latency_cycles : 0;
-  return static_cast<double>(
-      spec.sm.tcgen05_latency_cycles + pair +
-      base::ceil_div(a_bytes, spec.sm.shared_memory_bytes_per_cycle().count()) +
-      sm::asynchronous_multiply_cycles(which.instruction, spec.sm, which.cta_group));
+  return static_cast<double>(spec.sm.tcgen05_latency_cycles + pair +
+                             base::ceil_div(a_bytes, spec.sm.shared_memory_bytes_per_cycle().count()) +
+                             sm::asynchronous_multiply_cycles(which.instruction, spec.sm, which.cta_group));
 }
 
-/// The same of all that `which` issues before it waits, of which `simulated` cycles go by while
+/// Cycles of all that `which` issues before it waits, of which `simulated` cycles go by while
 /// nobody waits: the last one takes as long as one alone.
 double waited_cycles(const gpu::GpuSpec& spec, const MicrobenchCase& which, double simulated) {
   const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
@@ -348,23 +332,19 @@ MicrobenchResult Microbench::run(const MicrobenchCase& which) {
   result.instruction = name_of(which.instruction);
   result.warps = which.warps;
   result.ilp = which.ilp;
-  const double simulated =
-      static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
-  result.latency_cycles =
-      std::max(waited_cycles(spec_, which, simulated), sorting_cycles(spec_, which));
+  const double simulated = static_cast<double>(longer - shorter) / static_cast<double>(kLongRun - kShortRun);
+  result.latency_cycles = std::max(waited_cycles(spec_, which, simulated), sorting_cycles(spec_, which));
   const double per_cycle = static_cast<double>(which.warps * which.ilp) / result.latency_cycles;
   if (const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction)) {
     const mma::MmaInstruction& instruction = matrix->instruction;
     const mma::MmaShape& shape = instruction.shape;
-    const double of_warp =
-        (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
+    const double of_warp = (machine_instructions(instruction) > 1 ? 4.0 : 1.0) / instruction.warps();
     result.sparse = instruction.sparse;
     result.selectors_in_turn = matrix->selectors_in_turn;
     result.warning = mma::speed_warning(mma::find_target(spec_.instruction_set), instruction);
     result.fma_per_clk_per_sm = per_cycle * of_warp * shape.m * shape.n * shape.k;
   } else {
-    result.bytes_per_clk_per_sm =
-        per_cycle * static_cast<double>(bytes_of(std::get<Move>(which.instruction)));
+    result.bytes_per_clk_per_sm = per_cycle * static_cast<double>(bytes_of(std::get<Move>(which.instruction)));
   }
   return result;
 }
@@ -374,27 +354,24 @@ void Microbench::require_possible(const MicrobenchCase& which) const {
   require_modelled(spec_, which.instruction);
   const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
   if (which.warps < 1 || which.warps > max_warps) {
-    throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" +
-                           spec_.name + "', not " + std::to_string(which.warps));
+    throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" + spec_.name + "', not " +
+                           std::to_string(which.warps));
   }
   if (matrix != nullptr && which.warps % matrix->instruction.warps() != 0) {
     throw base::InputError(std::string(mma::name(matrix->instruction.family)) +
                            " runs on warpgroups: warps must be a multiple of " +
-                           std::to_string(matrix->instruction.warps()) + ", not " +
-                           std::to_string(which.warps));
+                           std::to_string(matrix->instruction.warps()) + ", not " + std::to_string(which.warps));
   }
   if (which.ilp < 1) {
     throw base::InputError("ILP must be at least 1, not " + std::to_string(which.ilp));
   }
 }
 
-std::int64_t Microbench::cycles(const MicrobenchCase& which, const mma::StepContext& context,
-                                std::int64_t iterations) {
-  const isa::WarpProgram program = microbench_program(which.instruction, which.ilp, iterations,
-                                                      spec_.sm.max_registers_per_thread);
+std::int64_t Microbench::cycles(const MicrobenchCase& which, const mma::StepContext& context, std::int64_t iterations) {
+  const isa::WarpProgram program =
+      microbench_program(which.instruction, which.ilp, iterations, spec_.sm.max_registers_per_thread);
   std::optional<CopyTraffic> traffic;
-  if (const auto* move = std::get_if<Move>(&which.instruction);
-      move != nullptr && reads_lines(*move)) {
+  if (const auto* move = std::get_if<Move>(&which.instruction); move != nullptr && reads_lines(*move)) {
     traffic.emplace(bytes_of(*move), which.ilp);
   }
   const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);

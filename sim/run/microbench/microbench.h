@@ -44,13 +44,11 @@ class Microbench {
   /// and for more chains than the registers of a thread.
   MicrobenchResult run(const MicrobenchCase& which);
 
-  /// L2 and DRAM of the GPU, without the SM.
   MemoryBench& memory() { return memory_; }
 
  private:
   void require_possible(const MicrobenchCase& which) const;
-  std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context,
-                      std::int64_t iterations);
+  std::int64_t cycles(const MicrobenchCase& which, const mma::StepContext& context, std::int64_t iterations);
 
   gpu::GpuSpec spec_;
   base::Clock clock_;
@@ -63,17 +61,15 @@ inline constexpr std::int64_t kMaxIlp = 255;
 
 /// The published rows of the instruction called `name` (empty: of all), or it alone where none is
 /// published or `warps` or `ilp` say how it runs. Throws InputError.
-std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::string& name,
-                                        std::optional<int> warps, std::optional<int> ilp);
+std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::string& name, std::optional<int> warps,
+                                        std::optional<int> ilp);
 
 /// Simulates them on one SM: once per process.
-std::vector<MicrobenchResult> run_cases(const gpu::GpuSpec& spec,
-                                        const std::vector<MicrobenchCase>& cases);
+std::vector<MicrobenchResult> run_cases(const gpu::GpuSpec& spec, const std::vector<MicrobenchCase>& cases);
 
 std::string rows_text(const gpu::GpuSpec& spec, const std::vector<MicrobenchResult>& rows);
 std::string rows_csv(const std::vector<MicrobenchResult>& rows);
 /// One JSON object (configs/schema/microbench.schema.json).
-std::string rows_json(const gpu::GpuSpec& spec, const std::vector<MicrobenchResult>& rows,
-                      std::string_view version);
+std::string rows_json(const gpu::GpuSpec& spec, const std::vector<MicrobenchResult>& rows, std::string_view version);
 
 }  // namespace sptc::run::microbench

@@ -32,7 +32,8 @@ struct Move {
   Kind kind = Kind::kLoadMatrix;
   int amount = 1;
 
-  /// To shared memory: as many as there are chains are issued at once and waited for.
+  /// Whether it moves to shared memory: as many as there are chains are issued at once and waited
+  /// for.
   bool is_copy() const { return kind == Kind::kCopy || kind == Kind::kBulkCopy; }
 };
 

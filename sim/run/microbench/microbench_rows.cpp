@@ -20,8 +20,8 @@ namespace {
 
 /// Warps and ILP of the runs that are published of an instruction; 0 warps: no more.
 using Runs = std::array<std::pair<int, int>, 3>;
-constexpr Runs kOne{{{1, 1}}}, kThreeAndTwo{{{1, 1}, {4, 3}, {8, 2}}},
-    kFourAndThree{{{1, 1}, {4, 4}, {8, 3}}}, kWarpgroup{{{4, 1}}};
+constexpr Runs kOne{{{1, 1}}}, kThreeAndTwo{{{1, 1}, {4, 3}, {8, 2}}}, kFourAndThree{{{1, 1}, {4, 4}, {8, 3}}},
+    kWarpgroup{{{4, 1}}};
 
 struct PublishedRow {
   std::string_view name;  ///< of wgmma with A in shared memory and in registers
@@ -89,8 +89,7 @@ constexpr std::array kRows{
 };
 
 bool is_there(const gpu::GpuSpec& spec, const PublishedRow& row, const BenchInstruction& bench) {
-  if (!row.architecture.empty() &&
-      row.architecture != mma::find_target(spec.instruction_set).architecture) {
+  if (!row.architecture.empty() && row.architecture != mma::find_target(spec.instruction_set).architecture) {
     return false;
   }
   try {
@@ -103,8 +102,7 @@ bool is_there(const gpu::GpuSpec& spec, const PublishedRow& row, const BenchInst
 
 /// The number between `prefix` and `suffix` of `name`; 0 where there is none.
 int number_in(std::string_view name, std::string_view prefix, std::string_view suffix = "") {
-  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) ||
-      !name.ends_with(suffix)) {
+  if (name.size() < prefix.size() + suffix.size() || !name.starts_with(prefix) || !name.ends_with(suffix)) {
     return 0;
   }
   int number = 0;
@@ -128,8 +126,7 @@ Move parse_load(const std::string& name) {
                          "ld.shared.u32, or ld.shared.u32 N-way with N from 1 to 32");
 }
 
-constexpr std::array kGlobalLoads{std::pair{"ld.global.ca.u32", 1},
-                                  std::pair{"ld.global.ca.v4.u32", 4}};
+constexpr std::array kGlobalLoads{std::pair{"ld.global.ca.u32", 1}, std::pair{"ld.global.ca.v4.u32", 4}};
 
 Move parse_global_load(const std::string& name) {
   for (const auto& [known, registers] : kGlobalLoads) {
@@ -137,8 +134,7 @@ Move parse_global_load(const std::string& name) {
       return {Move::Kind::kLoadGlobal, registers};
     }
   }
-  throw base::InputError("'" + name +
-                         "' is no load of global memory: ld.global.ca.u32 or ld.global.ca.v4.u32");
+  throw base::InputError("'" + name + "' is no load of global memory: ld.global.ca.u32 or ld.global.ca.v4.u32");
 }
 
 constexpr std::string_view kInTurn = " in turn";
@@ -157,11 +153,10 @@ Move parse_copy(const std::string& name) {
   if (bytes == 4 || bytes == 8 || bytes == 16) {
     return {Move::Kind::kCopy, bytes};
   }
-  throw base::InputError(
-      "'" + name +
-      "' is no copy: cp.async 16 (or 8, 4), or cp.async.bulk with a multiple of 16 "
-      "bytes up to " +
-      std::to_string(kLongestCopy));
+  throw base::InputError("'" + name +
+                         "' is no copy: cp.async 16 (or 8, 4), or cp.async.bulk with a multiple of 16 "
+                         "bytes up to " +
+                         std::to_string(kLongestCopy));
 }
 
 std::string cell(const std::optional<double>& value, int decimals) {
@@ -237,9 +232,9 @@ MatrixInstruction parse_matrix(const std::string& name) {
   refuse_if(matrix.waited_for && !is_tcgen05, "'waited for' belongs to tcgen05.mma");
   refuse_if(matrix.cta_group > 1 && (!is_tcgen05 || instruction.shape.m % 2 != 0),
             "cta_group::2 belongs to tcgen05.mma, half of whose rows are those of each SM");
-  refuse_if(matrix.selectors_in_turn &&
-                (!instruction.sparse || mma::operand_registers(instruction).metadata_selectors < 2),
-            "the instruction has no selectors to take in turn");
+  refuse_if(
+      matrix.selectors_in_turn && (!instruction.sparse || mma::operand_registers(instruction).metadata_selectors < 2),
+      "the instruction has no selectors to take in turn");
   instruction.shape.m /= matrix.cta_group;
   return matrix;
 }
@@ -283,8 +278,8 @@ BenchInstruction parse_bench_instruction(const std::string& name) {
   return parse_matrix(name);
 }
 
-std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::string& name,
-                                        std::optional<int> warps, std::optional<int> ilp) {
+std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::string& name, std::optional<int> warps,
+                                        std::optional<int> ilp) {
   std::vector<MicrobenchCase> cases = published_cases(spec);
   if (!name.empty()) {
     const BenchInstruction instruction = parse_bench_instruction(name);
@@ -296,8 +291,7 @@ std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::str
       }
     }
     const std::string whole = name_of(instruction);
-    std::erase_if(cases,
-                  [&](const MicrobenchCase& row) { return name_of(row.instruction) != whole; });
+    std::erase_if(cases, [&](const MicrobenchCase& row) { return name_of(row.instruction) != whole; });
     if (cases.empty() || warps || ilp) {
       const auto* matrix = std::get_if<MatrixInstruction>(&instruction);
       cases = {{instruction, matrix != nullptr ? matrix->instruction.warps() : 1, 1}};
@@ -310,8 +304,7 @@ std::vector<MicrobenchCase> asked_cases(const gpu::GpuSpec& spec, const std::str
   return cases;
 }
 
-std::vector<MicrobenchResult> run_cases(const gpu::GpuSpec& spec,
-                                        const std::vector<MicrobenchCase>& cases) {
+std::vector<MicrobenchResult> run_cases(const gpu::GpuSpec& spec, const std::vector<MicrobenchCase>& cases) {
   Microbench microbench(spec);
   std::vector<MicrobenchResult> rows;
   rows.reserve(cases.size());
@@ -328,17 +321,15 @@ std::string rows_text(const gpu::GpuSpec& spec, const std::vector<MicrobenchResu
       "{:<62} {:>6} {:>5} {:>3} {:>9} {:>10} {:>10}\n",
       spec.name, "instruction", "sparse", "warps", "ilp", "latency", "FMA/clk/SM", "B/clk/SM");
   for (const MicrobenchResult& row : rows) {
-    text += fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n",
-                        row.instruction + (row.selectors_in_turn ? " in turn" : ""),
-                        row.sparse ? "yes" : "no", row.warps, row.ilp, row.latency_cycles,
-                        cell(row.fma_per_clk_per_sm, 1), cell(row.bytes_per_clk_per_sm, 1));
+    text +=
+        fmt::format("{:<62} {:>6} {:>5} {:>3} {:>9.1f} {:>10} {:>10}\n",
+                    row.instruction + (row.selectors_in_turn ? " in turn" : ""), row.sparse ? "yes" : "no", row.warps,
+                    row.ilp, row.latency_cycles, cell(row.fma_per_clk_per_sm, 1), cell(row.bytes_per_clk_per_sm, 1));
   }
-  const auto warned =
-      std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.warning.empty(); });
+  const auto warned = std::find_if(rows.begin(), rows.end(), [](const auto& row) { return !row.warning.empty(); });
   return warned == rows.end()
              ? text
-             : text + fmt::format("\nnote: on {} {}\n", mma::find_target(spec.instruction_set).name,
-                                  warned->warning);
+             : text + fmt::format("\nnote: on {} {}\n", mma::find_target(spec.instruction_set).name, warned->warning);
 }
 
 std::string rows_csv(const std::vector<MicrobenchResult>& rows) {
@@ -346,15 +337,14 @@ std::string rows_csv(const std::vector<MicrobenchResult>& rows) {
       "instruction,sparse,warps,ilp,latency_cycles,fma_per_clk_per_sm,bytes_per_clk_per_sm,"
       "selectors_in_turn\n";
   for (const MicrobenchResult& row : rows) {
-    text += fmt::format("{},{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps,
-                        row.ilp, row.latency_cycles, cell(row.fma_per_clk_per_sm, 3),
-                        cell(row.bytes_per_clk_per_sm, 3), row.selectors_in_turn);
+    text +=
+        fmt::format("{},{},{},{},{},{},{},{}\n", row.instruction, row.sparse, row.warps, row.ilp, row.latency_cycles,
+                    cell(row.fma_per_clk_per_sm, 3), cell(row.bytes_per_clk_per_sm, 3), row.selectors_in_turn);
   }
   return text;
 }
 
-std::string rows_json(const gpu::GpuSpec& spec, const std::vector<MicrobenchResult>& rows,
-                      std::string_view version) {
+std::string rows_json(const gpu::GpuSpec& spec, const std::vector<MicrobenchResult>& rows, std::string_view version) {
   using Json = nlohmann::ordered_json;
   Json list = Json::array();
   for (const MicrobenchResult& row : rows) {
@@ -372,10 +362,8 @@ std::string rows_json(const gpu::GpuSpec& spec, const std::vector<MicrobenchResu
     }
     list.push_back(std::move(json));
   }
-  const Json root{{"schema", "sptcsim-microbench-1"},
-                  {"version", version},
-                  {"arch", spec.name},
-                  {"rows", std::move(list)}};
+  const Json root{
+      {"schema", "sptcsim-microbench-1"}, {"version", version}, {"arch", spec.name}, {"rows", std::move(list)}};
   return root.dump(2) + "\n";
 }
 

@@ -71,13 +71,12 @@ struct Shape {
 /// Heads of queries that share their keys, whose queries stand in one product: from what is
 /// appended to the cache before it, of each token keys and values of all heads, or in latent
 /// attention one vector. Where that does not tell, queries beyond the keys are those of more heads.
-std::int64_t heads_of_group(const workload::Operation& scores, const workload::Operation& context,
-                            std::size_t first, const Network& network) {
+std::int64_t heads_of_group(const workload::Operation& scores, const workload::Operation& context, std::size_t first,
+                            const Network& network) {
   const std::int64_t queries = scores.shape.n;
-  const auto append =
-      std::find_if(network.vectors.rbegin(), network.vectors.rend(), [first](const auto& op) {
-        return op.after <= first && op.kind == workload::VectorKind::kKvAppend;
-      });
+  const auto append = std::find_if(network.vectors.rbegin(), network.vectors.rend(), [first](const auto& op) {
+    return op.after <= first && op.kind == workload::VectorKind::kKvAppend;
+  });
   if (append != network.vectors.rend()) {
     const std::int64_t columns = scores.shape.k + context.shape.m;
     const std::int64_t heads = append->columns == scores.shape.k ? 1 : append->columns / columns;
@@ -135,10 +134,7 @@ Tile tile_of(Generation generation, const Shape& shape) {
   if (shape.bits() <= 8) {
     return {rows, depth <= kSmall ? 160 : depth <= kMiddle ? 224 : 128};
   }
-  return {rows, depth <= kSmall    ? 128
-                : depth <= kMiddle ? (shape.causal ? 128 : 176)
-                : depth <= kLarge  ? 128
-                                   : 80};
+  return {rows, depth <= kSmall ? 128 : depth <= kMiddle ? (shape.causal ? 128 : 176) : depth <= kLarge ? 128 : 80};
 }
 
 /// Queries that an instruction multiplies, whatever there is. Of tcgen05.mma few are the columns,
@@ -174,8 +170,7 @@ std::int64_t slices_of(std::int64_t tiles, std::int64_t steps, std::int64_t slot
   }
   const std::int64_t most = std::min({kMostSlices, slots, steps});
   const auto use = [&](std::int64_t slices) {
-    const bool same =
-        slices > 1 && base::ceil_div(steps, slices) == base::ceil_div(steps, slices - 1);
+    const bool same = slices > 1 && base::ceil_div(steps, slices) == base::ceil_div(steps, slices - 1);
     const double waves = static_cast<double>(tiles * slices) / static_cast<double>(slots);
     return same ? 0 : waves / std::ceil(waves);
   };
@@ -208,8 +203,7 @@ Blocks blocks_of(const Shape& shape, Generation generation, int sms) {
   const bool packed = shape.queries < tile.rows;
   const std::int64_t queries = packed ? shape.queries * shape.group : shape.queries;
   const std::int64_t heads = packed ? shape.heads : shape.heads * shape.group;
-  const std::int64_t rows =
-      std::min(tile.rows, base::round_up(queries, queries_of_instruction(generation)));
+  const std::int64_t rows = std::min(tile.rows, base::round_up(queries, queries_of_instruction(generation)));
   const std::int64_t tiles = base::ceil_div(queries, rows) * heads;
   const double keys = keys_of_block(shape, rows, tile.keys);
   const auto steps = static_cast<std::int64_t>(std::ceil(keys / static_cast<double>(tile.keys)));
@@ -220,8 +214,7 @@ Blocks blocks_of(const Shape& shape, Generation generation, int sms) {
   blocks.step = static_cast<double>(tile.keys);
   blocks.slices = static_cast<double>(slices);
   blocks.halved = 2 * rows <= tile.rows;
-  blocks.keys =
-      slices == 1 ? keys : static_cast<double>(base::ceil_div(steps, slices)) * blocks.step;
+  blocks.keys = slices == 1 ? keys : static_cast<double>(base::ceil_div(steps, slices)) * blocks.step;
   blocks.count = static_cast<double>(tiles * slices);
   if (shape.causal && shape.queries > rows && slices == 1) {
     const auto whole = static_cast<double>(base::round_up(shape.keys, tile.keys));
@@ -250,38 +243,32 @@ struct BlockCycles {
 /// are not multiplying: the gap between its instructions, and what all lone warps lose.
 double lone_warps(const Shape& shape, const sm::SmSpec& sm, double macs_per_cycle) {
   const tensor_core::TensorCoreSpec& core = sm.tensor_core;
-  const double macs =
-      static_cast<double>(core.mma_m) * core.mma_n * core.mma_k_bytes * 8 / shape.bits();
+  const double macs = static_cast<double>(core.mma_m) * core.mma_n * core.mma_k_bytes * 8 / shape.bits();
   const double cycles = macs * sm.sub_partitions / macs_per_cycle;
   return (1 + core.same_warp_gap_cycles / cycles) / kernels::kForm.lone_warps;
 }
 
 /// Cycles of the exponentials of `scores` elements, beside the other instructions of the softmax.
-double exponential_cycles(double scores, const Shape& shape, Generation generation,
-                          const sm::SmSpec& sm) {
+double exponential_cycles(double scores, const Shape& shape, Generation generation, const sm::SmSpec& sm) {
   const double polynomial = generation == Generation::kTcgen05 ? kPolynomialShare : 0;
   const double special = special_operations(shape.type) - polynomial;
   const double issued = kSoftmaxOperations + special + polynomial * kPolynomialOperations;
   return scores * std::max(special / kSpecialPerCycle, issued / lanes_per_cycle(sm));
 }
 
-BlockCycles cycles_of(const Blocks& blocks, const Shape& shape, Generation generation,
-                      const gpu::GpuSpec& gpu) {
+BlockCycles cycles_of(const Blocks& blocks, const Shape& shape, Generation generation, const gpu::GpuSpec& gpu) {
   const sm::SmSpec& sm = gpu.sm;
   const double lanes = lanes_per_cycle(sm);
   const double rate = sm.macs_per_cycle(shape.bits(), numerics::accumulator_type(shape.type));
   BlockCycles cycles;
   cycles.products = blocks.scores() * static_cast<double>(shape.key + shape.value) / rate;
   // The maximum of a step is known before its first exponential.
-  cycles.softmax = blocks.scores() / kComparedPerCycle +
-                   exponential_cycles(blocks.scores(), shape, generation, sm) +
+  cycles.softmax = blocks.scores() / kComparedPerCycle + exponential_cycles(blocks.scores(), shape, generation, sm) +
                    blocks.masked * kMaskOperations / lanes;
   const double steps = blocks.keys / blocks.step;
-  const double loaded =
-      (blocks.rows + blocks.step) * static_cast<double>(shape.key) * shape.bits() / 8;
+  const double loaded = (blocks.rows + blocks.step) * static_cast<double>(shape.key) * shape.bits() / 8;
   const double left = blocks.rows * static_cast<double>(shape.value) * 2;
-  cycles.first =
-      gpu.memory.l2_near_latency_cycles + (loaded + left) / gpu.memory.sm_port_bytes_per_cycle;
+  cycles.first = gpu.memory.l2_near_latency_cycles + (loaded + left) / gpu.memory.sm_port_bytes_per_cycle;
   if (generation == Generation::kMma) {
     cycles.products *= lone_warps(shape, sm, rate);
     cycles.first += sm.async_copy_latency_cycles;
@@ -301,13 +288,11 @@ BlockCycles cycles_of(const Blocks& blocks, const Shape& shape, Generation gener
 /// other in its products for the part of the time that they take of both, as two customers of two
 /// stations do whose times vary.
 double exposed(const BlockCycles& cycles, bool alone) {
-  return alone ? cycles.softmax
-               : cycles.softmax * cycles.softmax / (cycles.products + cycles.softmax);
+  return alone ? cycles.softmax : cycles.softmax * cycles.softmax / (cycles.products + cycles.softmax);
 }
 
 /// The kernel that adds up the results of slices, which are f32.
-void add_combination(const Blocks& blocks, const Shape& shape, const gpu::GpuSpec& gpu,
-                     ClosedForm& result) {
+void add_combination(const Blocks& blocks, const Shape& shape, const gpu::GpuSpec& gpu, ClosedForm& result) {
   const double bytes = 2 * blocks.count * blocks.rows * static_cast<double>(shape.value) * 4;
   result.times.l2_us += bytes / gpu.memory.l2_bytes_per_cycle / gpu.boost_clock_mhz;
   result.times.launch_us += gpu.launch.reduction_launch_us;
@@ -316,9 +301,8 @@ void add_combination(const Blocks& blocks, const Shape& shape, const gpu::GpuSpe
 
 }  // namespace
 
-ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
-                            const KernelBytes& bytes, const ResidentTensors& resident,
-                            const gpu::GpuSpec& gpu) {
+ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network, const KernelBytes& bytes,
+                            const ResidentTensors& resident, const gpu::GpuSpec& gpu) {
   const Shape shape = shape_of(kernel, network);
   const Generation generation = generation_of(gpu.sm);
   const Blocks blocks = blocks_of(shape, generation, gpu.sms);
@@ -327,22 +311,20 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
 
   ClosedForm result;
   // Each block reads the keys and values of its head, and of a cache its table of pages.
-  const auto read_columns = static_cast<double>(
-      columns_of_token(network.gemms[kernel.gemms.front()], network.gemms[kernel.gemms.back()]));
+  const auto read_columns =
+      static_cast<double>(columns_of_token(network.gemms[kernel.gemms.front()], network.gemms[kernel.gemms.back()]));
   const double tiles = blocks.keys * read_columns * shape.bits() / 8;
   const double table = bytes.weights > 0 ? blocks.keys / kTokensOfPage * kBytesOfEntry : 0;
   const double of_queries = blocks.rows * static_cast<double>(shape.key) * shape.bits() / 8;
-  add_memory(bytes, blocks.count * (tiles + table + of_queries), resident, busiest / blocks.count,
-             gpu, result);
+  add_memory(bytes, blocks.count * (tiles + table + of_queries), resident, busiest / blocks.count, gpu, result);
   if (blocks.slices > 1) {
     add_combination(blocks, shape, gpu, result);
   }
   const bool asynchronous = generation != Generation::kMma;
-  result.events.macs =
-      blocks.count * blocks.scores() * static_cast<double>(shape.key + shape.value);
+  result.events.macs = blocks.count * blocks.scores() * static_cast<double>(shape.key + shape.value);
   result.events.lane_operations =
-      blocks.count * (blocks.scores() * (1 + kSoftmaxOperations + special_operations(shape.type)) +
-                      blocks.masked * kMaskOperations);
+      blocks.count *
+      (blocks.scores() * (1 + kSoftmaxOperations + special_operations(shape.type)) + blocks.masked * kMaskOperations);
   // Each warp of mma.sync loads all keys and values, 512 bytes an instruction; what asynchronous
   // instructions read of shared memory belongs to them.
   const auto of_warp = static_cast<double>(queries_of_instruction(generation));
@@ -357,8 +339,7 @@ ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
   const double at_once = asynchronous ? 1 : 2;
   const double begun = std::max(0.0, busiest - at_once) / at_once;
   result.times.tensor_us = busiest * cycles.products / gpu.boost_clock_mhz;
-  result.times.lanes_us =
-      (busiest * exposed(cycles, alone) + begun * cycles.first) / gpu.boost_clock_mhz;
+  result.times.lanes_us = (busiest * exposed(cycles, alone) + begun * cycles.first) / gpu.boost_clock_mhz;
   result.times.busy_sms = std::min(static_cast<double>(gpu.sms), blocks.count);
   return result;
 }

@@ -31,21 +31,16 @@ using nlohmann::json;
 using numerics::DataType;
 
 constexpr std::array<std::string_view, 21> kKeys{
-    "name",           "description",   "scope",         "launch",  "algorithm", "host_us",
-    "sparse_host_us", "sparse_result", "kernel_cycles", "tensors", "rules",     "libraries",
-    "wide",           "versions",      "graph_tokens",  "types",   "sparse",    "quantize",
-    "graph_passes",   "step_us",       "sequence_us"};
-constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence",
-                                                    "source"};
-// In the order of FusionRule::Kind.
-constexpr std::array<std::string_view, 5> kRuleKinds{"epilogue", "conv_epilogue", "attention",
-                                                     "chain", "siblings"};
+    "name",          "description",   "scope",   "launch",   "algorithm",    "host_us", "sparse_host_us",
+    "sparse_result", "kernel_cycles", "tensors", "rules",    "libraries",    "wide",    "versions",
+    "graph_tokens",  "types",         "sparse",  "quantize", "graph_passes", "step_us", "sequence_us"};
+constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence", "source"};
+constexpr std::array<std::string_view, 5> kRuleKinds{"epilogue", "conv_epilogue", "attention", "chain", "siblings"};
 constexpr std::array<std::string_view, 3> kValueKeys{"value", "evidence", "source"};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
 constexpr std::array<std::string_view, 2> kGraphPasses{"all", "decoding"};
 constexpr std::array<std::string_view, 2> kSparseResults{"contiguous", "transposed"};
-constexpr std::array<std::string_view, 5> kSparsePaths{"cutlass", "cusparselt", "marlin24",
-                                                       "tensorrt", kNoPath};
+constexpr std::array<std::string_view, 5> kSparsePaths{"cutlass", "cusparselt", "marlin24", "tensorrt", kNoPath};
 constexpr std::array<std::string_view, 2> kQuantisations{"fused", kOwnKernel};
 constexpr double kMostOfNumber = 1e5;
 constexpr std::int64_t kMostTokens = 1'000'000;
@@ -53,7 +48,7 @@ constexpr std::int64_t kMostTokens = 1'000'000;
 struct OtherName {
   std::string_view name, file;
 };
-// As people call the software of a file that has another name.
+// Names by which people call the software of a file that has another name.
 constexpr std::array<OtherName, 7> kOtherNames{{{"torch", "pytorch"},
                                                 {"torch-eager", "pytorch"},
                                                 {"torch-compiled", "compiled"},
@@ -63,8 +58,8 @@ constexpr std::array<OtherName, 7> kOtherNames{{{"torch", "pytorch"},
                                                 {"trt-llm", "tensorrt-llm"}}};
 
 /// The place of `word`, which stands at `place`, among `names`. Throws InputError.
-std::size_t place_among(std::span<const std::string_view> names, const std::string& word,
-                        const char* what, const io::JsonPlace& place) {
+std::size_t place_among(std::span<const std::string_view> names, const std::string& word, const char* what,
+                        const io::JsonPlace& place) {
   const auto found = std::find(names.begin(), names.end(), word);
   if (found == names.end()) {
     place.fail(fmt::format("unknown {} {}", what, base::unknown_name(io::printable(word), names)));
@@ -96,8 +91,8 @@ FusionRule read_rule(const io::JsonObject& object) {
   config::read_evidence(object);
   FusionRule rule;
   rule.name = object.text("name");
-  rule.kind = static_cast<FusionRule::Kind>(
-      place_among(kRuleKinds, object.text("fuse"), "fusion", object.place() / "fuse"));
+  rule.kind =
+      static_cast<FusionRule::Kind>(place_among(kRuleKinds, object.text("fuse"), "fusion", object.place() / "fuse"));
   rule.operations = read_operations(object);
   return rule;
 }
@@ -112,8 +107,7 @@ double read_number(const io::JsonObject& root, std::string_view key) {
   const json& value = number.require("value");
   if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMostOfNumber)) {
     (number.place() / "value")
-        .fail(fmt::format("must be a number from 0 to {}, not {}", kMostOfNumber,
-                          io::describe(value)));
+        .fail(fmt::format("must be a number from 0 to {}, not {}", kMostOfNumber, io::describe(value)));
   }
   return value.get<double>();
 }
@@ -142,8 +136,7 @@ std::map<DataType, DataType> read_tensors(const io::JsonObject& root) {
     const std::string word = read_word(object, operands);
     const auto between = numerics::parse_data_type(word);
     if (!between) {
-      (object.place() / operands / "value")
-          .fail("unknown type " + base::unknown_name(io::printable(word), names));
+      (object.place() / operands / "value").fail("unknown type " + base::unknown_name(io::printable(word), names));
     }
     tensors[*type] = *between;
   }
@@ -199,8 +192,8 @@ json with_base(const json& document, const std::string& file) {
 void set_version(const io::JsonObject& root, const std::string& asked, EngineSpec& engine) {
   if (!root.has("versions")) {
     if (!asked.empty()) {
-      throw base::InputError(fmt::format("engine '{0}' has no versions: leave out '@{1}'",
-                                         io::printable(engine.name), io::printable(asked)));
+      throw base::InputError(fmt::format("engine '{0}' has no versions: leave out '@{1}'", io::printable(engine.name),
+                                         io::printable(asked)));
     }
     return;
   }
@@ -220,20 +213,17 @@ void set_version(const io::JsonObject& root, const std::string& asked, EngineSpe
   engine.version = asked.empty() ? versions.text("to") : asked;
   const Version version = parse_version(engine.version).value_or(Version());
   if (version < from || version > to) {
-    throw base::InputError(fmt::format("engine '{}' knows the versions {} to {}, not {}",
-                                       io::printable(engine.name), versions.text("from"),
-                                       versions.text("to"), engine.version));
+    throw base::InputError(fmt::format("engine '{}' knows the versions {} to {}, not {}", io::printable(engine.name),
+                                       versions.text("from"), versions.text("to"), engine.version));
   }
 }
 
 /// Tokens of the largest pass that the release runs as a CUDA graph; nothing where nobody says.
-std::optional<std::int64_t> read_graph_tokens(const io::JsonObject& root,
-                                              const EngineSpec& engine) {
+std::optional<std::int64_t> read_graph_tokens(const io::JsonObject& root, const EngineSpec& engine) {
   if (!root.has("graph_tokens")) {
     return std::nullopt;
   }
-  constexpr std::array<std::string_view, 5> kTokenKeys{"value", "since", "until", "evidence",
-                                                       "source"};
+  constexpr std::array<std::string_view, 5> kTokenKeys{"value", "since", "until", "evidence", "source"};
   std::int64_t tokens = 0;
   const json& rows = root.array("graph_tokens");
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -263,30 +253,28 @@ EngineSpec read_engine(const json& document, const std::string& file, const std:
   engine.name = root.text("name");
   root.text("description");
   set_version(root, version, engine);
-  engine.gemms_only = place_among(kScopes, root.text_or("scope", kScopes.front()), "scope",
-                                  root.place() / "scope") == 1;
+  engine.gemms_only =
+      place_among(kScopes, root.text_or("scope", kScopes.front()), "scope", root.place() / "scope") == 1;
   if (engine.gemms_only) {
     constexpr std::array<std::string_view, 3> kOfGemms{"name", "description", "scope"};
     root.allow_only(kOfGemms);
     return engine;
   }
-  engine.launch = kernels::parse_launch_mode((root.place() / "launch" / "value").pointer,
-                                             read_word(root, "launch"));
+  engine.launch = kernels::parse_launch_mode((root.place() / "launch" / "value").pointer, read_word(root, "launch"));
   if (root.has("algorithm")) {
-    engine.algorithm = kernels::parse_algorithm((root.place() / "algorithm" / "value").pointer,
-                                                read_word(root, "algorithm"));
+    engine.algorithm =
+        kernels::parse_algorithm((root.place() / "algorithm" / "value").pointer, read_word(root, "algorithm"));
   }
   engine.host_us = read_number(root, "host_us");
-  engine.sparse_host_us =
-      root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
+  engine.sparse_host_us = root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
   engine.sparse_transposed = read_sparse_result(root);
   engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.step_us = read_number(root, "step_us");
   engine.sequence_us = read_number(root, "sequence_us");
   engine.graph_tokens = read_graph_tokens(root, engine);
-  engine.graphs_decode_alone = root.has("graph_passes") &&
-                               place_among(kGraphPasses, read_word(root, "graph_passes"), "passes",
-                                           root.place() / "graph_passes" / "value") == 1;
+  engine.graphs_decode_alone =
+      root.has("graph_passes") && place_among(kGraphPasses, read_word(root, "graph_passes"), "passes",
+                                              root.place() / "graph_passes" / "value") == 1;
   read_software(root, engine);
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);
@@ -336,8 +324,8 @@ AskedName taken_apart(const std::string& asked) {
   if (at != std::string::npos && parse_version(asked.substr(at + 1))) {
     result = {asked.substr(0, at), asked.substr(at + 1)};
   } else if (at != std::string::npos && !config::is_path(asked)) {
-    throw base::InputError(fmt::format("engine '{}': behind '@' stands a version such as 0.18.1",
-                                       io::printable(asked)));
+    throw base::InputError(
+        fmt::format("engine '{}': behind '@' stands a version such as 0.18.1", io::printable(asked)));
   }
   const auto* const found = std::ranges::find(kOtherNames, result.name, &OtherName::name);
   result.name = found == kOtherNames.end() ? result.name : std::string(found->file);
@@ -376,13 +364,11 @@ EngineSpec load_engine(const std::string& asked) {
 
 EngineSpec on_board(EngineSpec engine, const gpu::GpuSpec& gpu) {
   engine.board = gpu.name;
-  engine.compute_capability =
-      mma::target_of_gpu(gpu.name, gpu.instruction_set).compute_capability();
+  engine.compute_capability = mma::target_of_gpu(gpu.name, gpu.instruction_set).compute_capability();
   return engine;
 }
 
-EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms,
-                    std::int64_t sequences) {
+EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms, std::int64_t sequences) {
   if (!engine.graph_tokens) {
     return engine;
   }

@@ -23,9 +23,9 @@ struct FusionRule {
   enum class Kind {
     kEpilogue,             ///< what follows a GEMM happens in its epilogue
     kConvolutionEpilogue,  ///< the same of a convolution
-    kAttention,  ///< both products of attention and what stands between them are one kernel
-    kChain,      ///< vector operations that follow each other are one kernel
-    kSiblings,   ///< weights of one input, with such operations between them, are one GEMM
+    kAttention,            ///< both products of attention and what stands between them are one kernel
+    kChain,                ///< vector operations that follow each other are one kernel
+    kSiblings,             ///< weights of one input, with such operations between them, are one GEMM
   };
   std::string name;
   Kind kind = Kind::kChain;
@@ -54,9 +54,9 @@ struct EngineSpec {
   double sequence_us = 0;
   /// 2:4 kernels leave their results transposed: what follows reads them against their layout.
   bool sparse_transposed = false;
-  /// Of each kernel beside what the models of its parts have [cycles of the SMs].
+  /// Cycles of each kernel [of the SMs] beside what the models of its parts have.
   double kernel_cycles = 0;
-  /// Of the tensors between kernels, by the type of the operands; where nothing is said, what
+  /// Types of the tensors between kernels, by the type of the operands; where nothing is said, what
   /// GemmProblem says of D.
   std::map<numerics::DataType, numerics::DataType> tensors;
   /// Kernels by the instruction set of the GPU: a file of configs/libraries/. Else those of the
@@ -102,8 +102,7 @@ EngineSpec on_board(EngineSpec engine, const gpu::GpuSpec& gpu);
 
 /// `engine` as it launches a pass of `gemms` over `sequences`, 0 where nobody says how many: a CUDA
 /// graph, which waits for no host, or, where its graphs are of other passes, a stream.
-EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms,
-                    std::int64_t sequences);
+EngineSpec for_pass(EngineSpec engine, const std::vector<workload::Operation>& gemms, std::int64_t sequences);
 
 /// Names that load_engine() knows, sorted.
 std::vector<std::string> engine_names();

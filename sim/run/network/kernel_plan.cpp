@@ -2,20 +2,19 @@
 #include "sim/run/network/kernel_plan.h"
 
 #include "sim/kernels/gemm_traffic.h"
-#include "sim/workload/epilogue.h"
+#include "sim/workload/vector_operation.h"
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 
 namespace sptc::run::network {
 namespace {
 
 using RuleKind = FusionRule::Kind;
+using base::product;
 
 bool normalises(const PlannedKernel& kernel) {
-  return kernel.group == workload::WorkGroup::kNormalisation ||
-         kernel.group == workload::WorkGroup::kSoftmax;
+  return kernel.group == workload::WorkGroup::kNormalisation || kernel.group == workload::WorkGroup::kSoftmax;
 }
 
 /// Whether a kernel reads a transposed tensor against its layout: a sum, whose other operand has
@@ -40,8 +39,7 @@ PlannedKernel copy_before(const PlannedKernel& kernel, std::size_t writer) {
 
 /// Finds the kernels that read what a 2:4 kernel has left transposed, and puts copies before those
 /// that cannot.
-std::vector<PlannedKernel> with_transposed_results(std::vector<PlannedKernel> kernels,
-                                                   const Network& network) {
+std::vector<PlannedKernel> with_transposed_results(std::vector<PlannedKernel> kernels, const Network& network) {
   std::vector<PlannedKernel> marked;
   std::optional<std::size_t> writer;
   for (PlannedKernel& kernel : kernels) {
@@ -79,9 +77,7 @@ class Planner {
   }
 
  private:
-  bool at_vector() const {
-    return vector_ < network_.vectors.size() && network_.vectors[vector_].after <= gemm_;
-  }
+  bool at_vector() const { return vector_ < network_.vectors.size() && network_.vectors[vector_].after <= gemm_; }
   bool at_gemm() const { return gemm_ < network_.gemms.size(); }
   const workload::VectorOperation& vector() const { return network_.vectors[vector_]; }
 
@@ -106,8 +102,8 @@ class Planner {
   /// `kind`.
   void absorb(RuleKind kind, const FusionRule* of, PlannedKernel& kernel) {
     while (at_vector() && vector().count == kernel.count) {
-      const bool taken = of != nullptr ? of->operations.contains(vector().kind)
-                                       : network_.engine.rule(kind, vector().kind) != nullptr;
+      const bool taken =
+          of != nullptr ? of->operations.contains(vector().kind) : network_.engine.rule(kind, vector().kind) != nullptr;
       if (!taken || vector().sparse_only || stands_alone()) {
         return;
       }
@@ -149,8 +145,8 @@ class Planner {
     }
     const workload::Operation& scores = network_.gemms[gemm_];
     const workload::Operation& context = network_.gemms[second];
-    if (scores.weight || context.weight || scores.count != context.count ||
-        scores.batch != context.batch || scores.shape.m != context.shape.k) {
+    if (scores.weight || context.weight || scores.count != context.count || scores.batch != context.batch ||
+        scores.shape.m != context.shape.k) {
       return false;
     }
     std::size_t end = vector_;
@@ -179,21 +175,12 @@ class Planner {
   std::vector<PlannedKernel> kernels_;
 };
 
-double product(std::initializer_list<std::int64_t> factors) {
-  double result = 1;
-  for (const std::int64_t factor : factors) {
-    result *= static_cast<double>(factor);
-  }
-  return result;
-}
-
 void add_gemm(const workload::Operation& op, int bits, KernelBytes& bytes) {
   const int operand_bits = numerics::storage_bits(op.dtype);
-  (op.weight ? bytes.weights : bytes.recent) +=
-      product({op.shape.m, op.batch}) *
-      (static_cast<double>(op.shape.k) * op.storage.a_bits(operand_bits) +
-       static_cast<double>(op.storage.scale_bits(true, op.shape.k))) /
-      8;
+  (op.weight ? bytes.weights : bytes.recent) += product({op.shape.m, op.batch}) *
+                                                (static_cast<double>(op.shape.k) * op.storage.a_bits(operand_bits) +
+                                                 static_cast<double>(op.storage.scale_bits(true, op.shape.k))) /
+                                                8;
   bytes.recent += product({op.shape.n, op.shape.k, op.batch}) * op.distinct_b() * operand_bits / 8;
   bytes.written += product({op.shape.m, op.shape.n, op.batch}) * bits / 8;
 }
@@ -210,8 +197,7 @@ void add_attention(const workload::Operation& scores, const workload::Operation&
 }
 
 /// What the epilogue of a GEMM does with an element of D.
-double epilogue_operations(const PlannedKernel& kernel, const workload::Operation& op,
-                           const Network& network) {
+double epilogue_operations(const PlannedKernel& kernel, const workload::Operation& op, const Network& network) {
   std::vector<workload::VectorKind> operations;
   const bool integers = numerics::accumulator_type(op.dtype) == numerics::DataType::kS32;
   if (integers && op.d_dtype.value_or(numerics::DataType::kS32) != numerics::DataType::kS32) {
@@ -228,28 +214,24 @@ double epilogue_operations(const PlannedKernel& kernel, const workload::Operatio
 
 /// The type that the epilogue of a GEMM quantises its result to for the next one; nothing where it
 /// does not, or not to bytes.
-std::optional<numerics::DataType> quantised_result(const PlannedKernel& kernel,
-                                                   const Network& network) {
+std::optional<numerics::DataType> quantised_result(const PlannedKernel& kernel, const Network& network) {
   constexpr int kByte = 8;
   if (kernel.group != workload::WorkGroup::kGemm || kernel.vectors.empty()) {
     return std::nullopt;
   }
   const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
   const bool bytes = last.kind == workload::VectorKind::kQuantize && last.output_bits == kByte;
-  return bytes && last.after < network.gemms.size() ? std::optional(network.gemms[last.after].dtype)
-                                                    : std::nullopt;
+  return bytes && last.after < network.gemms.size() ? std::optional(network.gemms[last.after].dtype) : std::nullopt;
 }
 
 }  // namespace
 
 std::vector<PlannedKernel> plan_kernels(const Network& network) {
   std::vector<PlannedKernel> kernels = Planner(network).take();
-  return network.engine.sparse_transposed ? with_transposed_results(std::move(kernels), network)
-                                          : kernels;
+  return network.engine.sparse_transposed ? with_transposed_results(std::move(kernels), network) : kernels;
 }
 
-std::int64_t columns_of_token(const workload::Operation& scores,
-                              const workload::Operation& context) {
+std::int64_t columns_of_token(const workload::Operation& scores, const workload::Operation& context) {
   return scores.shape.k + (scores.shape.k > kLargestHead ? 0 : context.shape.m);
 }
 
@@ -290,8 +272,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
     return bytes;
   }
   if (kernel.group == workload::WorkGroup::kAttention) {
-    add_attention(network.gemms[kernel.gemms.front()], network.gemms[kernel.gemms.back()], bits,
-                  bytes);
+    add_attention(network.gemms[kernel.gemms.front()], network.gemms[kernel.gemms.back()], bits, bytes);
     return bytes;
   }
   if (!kernel.gemms.empty()) {
@@ -308,15 +289,12 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network) {
     const bool first = chain && i == 0;
     const bool table = op.kind == workload::VectorKind::kEmbedding;
     // What it works on is at hand but for the first of a chain, and for tables.
-    double& others = table                                        ? bytes.weights
-                     : op.kind == workload::VectorKind::kResidual ? bytes.earlier
-                                                                  : bytes.recent;
+    double& others = table ? bytes.weights : op.kind == workload::VectorKind::kResidual ? bytes.earlier : bytes.recent;
     if (first && !table) {
       bytes.recent += tensor;
     }
     others += other * (op.tensors - (table ? 0 : 1));
-    bytes.weights +=
-        workload::info(op.kind).parameters * static_cast<double>(op.columns) * bits / 8;
+    bytes.weights += workload::info(op.kind).parameters * static_cast<double>(op.columns) * bits / 8;
   }
   if (!kernel.vectors.empty()) {
     const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
@@ -335,8 +313,7 @@ double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& n
   return bytes;
 }
 
-std::vector<workload::Operation> under_engine(const Network& network,
-                                              const std::vector<PlannedKernel>& kernels) {
+std::vector<workload::Operation> under_engine(const Network& network, const std::vector<PlannedKernel>& kernels) {
   const double pass = bytes_of_pass(kernels, network);
   std::vector<workload::Operation> operations = network.gemms;
   for (const PlannedKernel& kernel : kernels) {
@@ -345,11 +322,10 @@ std::vector<workload::Operation> under_engine(const Network& network,
       kernels::LaunchConditions conditions;
       conditions.launch = network.engine.launch;
       const double launch = bytes_of(kernel, network).all();
-      const double turns = std::clamp(std::ceil(pass / launch), 1.0,
-                                      static_cast<double>(kernels::L2State::kMostWeights));
-      conditions.l2 =
-          op.weight ? kernels::L2State{kernels::L2State::Kind::kRotate, static_cast<int>(turns)}
-                    : kernels::L2State{kernels::L2State::Kind::kWarm, 1};
+      const double turns =
+          std::clamp(std::ceil(pass / launch), 1.0, static_cast<double>(kernels::L2State::kMostWeights));
+      conditions.l2 = op.weight ? kernels::L2State{kernels::L2State::Kind::kRotate, static_cast<int>(turns)}
+                                : kernels::L2State{kernels::L2State::Kind::kWarm, 1};
       conditions.algorithm = network.engine.algorithm;
       op.conditions = conditions;
       const auto type = network.engine.tensors.find(op.dtype);

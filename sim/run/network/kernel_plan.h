@@ -45,9 +45,8 @@ std::vector<PlannedKernel> plan_kernels(const Network& network);
 
 /// Bytes that a kernel needs of memory, each tensor once.
 struct KernelBytes {
-  double weights =
-      0;              ///< also tables and the key-value cache: nobody has touched them in this pass
-  double recent = 0;  ///< what the kernel before has written
+  double weights = 0;  ///< also tables and the key-value cache: nobody has touched them in this pass
+  double recent = 0;   ///< what the kernel before has written
   double earlier = 0;  ///< what a residual connection adds: written some kernels ago
   double written = 0;
 
@@ -59,8 +58,7 @@ KernelBytes bytes_of(const PlannedKernel& kernel, const Network& network);
 inline constexpr std::int64_t kLargestHead = 256;
 /// Elements of a token that attention reads: of its key and its value. Values of latent attention
 /// are the first part of its keys (DeepSeek-V2, arXiv 2405.04434).
-std::int64_t columns_of_token(const workload::Operation& scores,
-                              const workload::Operation& context);
+std::int64_t columns_of_token(const workload::Operation& scores, const workload::Operation& context);
 
 /// The sum over all launches of a pass with dense weights.
 double bytes_of_pass(const std::vector<PlannedKernel>& kernels, const Network& network);
@@ -74,7 +72,6 @@ int tensor_bits(const PlannedKernel& kernel, const Network& network);
 
 /// Each GEMM with the conditions of its launch in the network: how launches follow each other, what
 /// the L2 has kept from kernels before, and the type of D.
-std::vector<workload::Operation> under_engine(const Network& network,
-                                              const std::vector<PlannedKernel>& kernels);
+std::vector<workload::Operation> under_engine(const Network& network, const std::vector<PlannedKernel>& kernels);
 
 }  // namespace sptc::run::network

@@ -12,8 +12,8 @@
 namespace sptc::run::network {
 namespace {
 
-/// Elements that a thread block of an element-wise kernel writes: 256 threads, 16 bytes of 16 bits
-/// each, as PyTorch's vectorised kernels do. A row of a normalisation has one block.
+/// Elements that a CTA of an element-wise kernel writes: 256 threads, 16 bytes of 16 bits each, as
+/// PyTorch's vectorised kernels do. A row of a normalisation has one CTA.
 constexpr double kElementsOfBlock = 2048;
 
 /// Cycles of an SM for an element that is read against the layout of its tensor. An eager
@@ -45,21 +45,18 @@ double lanes_per_cycle(const sm::SmSpec& sm) {
   return sm.sub_partitions * sm.issue_per_cycle * kLanes;
 }
 
-void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident,
-                double share, const gpu::GpuSpec& gpu, ClosedForm& result) {
+void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident, double share,
+                const gpu::GpuSpec& gpu, ClosedForm& result) {
   const memory::MemorySpec& memory = gpu.memory;
   const double cycles_per_us = gpu.boost_clock_mhz;
-  const double delivered = bytes.weights * (1 - resident.weights) +
-                           bytes.recent * (1 - resident.recent) +
+  const double delivered = bytes.weights * (1 - resident.weights) + bytes.recent * (1 - resident.recent) +
                            bytes.earlier * (1 - resident.earlier);
   const double taken = bytes.written * (1 - resident.written);
   const double l2_write = bytes.written * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;
   KernelTimes& times = result.times;
-  times.dram_us =
-      (delivered + taken) / (memory.dram_bytes_per_cycle(cycles_per_us) * cycles_per_us);
+  times.dram_us = (delivered + taken) / (memory.dram_bytes_per_cycle(cycles_per_us) * cycles_per_us);
   times.l2_us = (l2_read + l2_write) / memory.l2_bytes_per_cycle / cycles_per_us;
-  times.sm_port_us =
-      share * std::max(l2_read, bytes.written) / memory.sm_port_bytes_per_cycle / cycles_per_us;
+  times.sm_port_us = share * std::max(l2_read, bytes.written) / memory.sm_port_bytes_per_cycle / cycles_per_us;
   const double latency = memory.dram_latency_cycles() * kernels::kForm.first_fill;
   times.latency_us = (latency + memory.l2_near_latency_cycles) / cycles_per_us;
   times.launch_us = gpu.launch.launch_us;
@@ -92,9 +89,8 @@ ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double 
   return share;
 }
 
-ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
-                         const KernelBytes& bytes, const ResidentTensors& resident,
-                         const gpu::GpuSpec& gpu, bool transposed) {
+ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network, const KernelBytes& bytes,
+                         const ResidentTensors& resident, const gpu::GpuSpec& gpu, bool transposed) {
   double operations = 0;
   double special = 0;
   double elements = 0;
@@ -112,10 +108,9 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   const double converted = (bytes.recent + bytes.earlier + bytes.written) * 8 / bits;
   (bits == 8 ? special : operations) += converted;
   const workload::VectorOperation& last = network.vectors[kernel.vectors.back()];
-  const bool by_row = kernel.group == workload::WorkGroup::kNormalisation ||
-                      kernel.group == workload::WorkGroup::kSoftmax;
-  const double ctas = std::max(
-      1.0, by_row ? static_cast<double>(last.rows) : std::ceil(elements / kElementsOfBlock));
+  const bool by_row =
+      kernel.group == workload::WorkGroup::kNormalisation || kernel.group == workload::WorkGroup::kSoftmax;
+  const double ctas = std::max(1.0, by_row ? static_cast<double>(last.rows) : std::ceil(elements / kElementsOfBlock));
   const double share = busiest_share(ctas, gpu.sms);
 
   ClosedForm result;
@@ -124,10 +119,9 @@ ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
   const double loads = (read + bytes.written) / kBytesOfLoad;
   result.events.lane_operations = operations + special;
   result.events.instructions = (operations + special) / kLanes + loads;
-  result.times.lanes_us = share *
-                          std::max(result.events.instructions * kLanes / lanes_per_cycle(gpu.sm),
-                                   special / kSpecialPerCycle) /
-                          gpu.boost_clock_mhz;
+  result.times.lanes_us =
+      share * std::max(result.events.instructions * kLanes / lanes_per_cycle(gpu.sm), special / kSpecialPerCycle) /
+      gpu.boost_clock_mhz;
   if (transposed) {
     result.times.loads_us = share * elements * kCyclesOfCrossRead / gpu.boost_clock_mhz;
   }
@@ -164,6 +158,7 @@ constexpr double kBarrierUs = 1;
 
 void add_links(workload::VectorKind kind, double bytes, const Links& links, KernelTimes& times) {
   const bool sums = kind == workload::VectorKind::kAllReduce;
+  const bool to_each = kind == workload::VectorKind::kAllToAll;
   const double others = links.gpus - 1;
   if (others <= 0 || links.gb_per_s <= 0) {
     return;
@@ -180,20 +175,25 @@ void add_links(workload::VectorKind kind, double bytes, const Links& links, Kern
       times.links_us = links_us;
     }
   };
-  const double steps = sums ? 2 * others : others;
+  const double passes = sums ? 2 * others : others;  // of one part of the tensor over the links
+  const double steps = to_each ? 1 : passes;         // all others are sent to at once
   for (const Ring& ring : kRings) {
     const double step_us = nvlink ? ring.nvlink_us : ring.pcie_us;
     if (step_us > 0) {
       const double rate = std::min(ring.most_gb_per_s, ring.share * links.gb_per_s) * kBytesPerUs;
-      consider(std::max(launch_us, ring.launch_us) + steps * step_us,
-               steps / links.gpus * bytes / rate);
+      consider(std::max(launch_us, ring.launch_us) + steps * step_us, passes / links.gpus * bytes / rate);
     }
+  }
+  if (to_each && nvlink) {
+    // Each GPU writes to all others at once, between two barriers (deepseek-ai/DeepEP, README.md:
+    // kernels within a node run at the rate of NVLink; recalled).
+    consider(launch_us + 2 * kBarrierUs, passes / links.gpus * once_us);
   }
   if (sums && nvlink && bytes <= kMostBytesAtOnce) {
     // Each GPU reads the tensors of all others, or its part of them and then the sums of the
     // others; barriers stand before, between and behind (vLLM, csrc/custom_all_reduce.cuh).
     consider(launch_us + 2 * kBarrierUs, others * once_us);
-    consider(launch_us + 3 * kBarrierUs, steps / links.gpus * once_us);
+    consider(launch_us + 3 * kBarrierUs, passes / links.gpus * once_us);
   }
   times.latency_us = 0;  // is part of what a launch takes
 }
@@ -213,7 +213,7 @@ struct Clocks {
       gpu = std::max(gpu, host) + launch.us;
     }
   }
-  /// As `layers` more like the one since `before`.
+  /// Adds `layers` more like the one since `before`.
   void repeat(const Clocks& before, double layers) {
     host += layers * (host - before.host);
     waiting += layers * (waiting - before.waiting);
@@ -227,8 +227,8 @@ QueueTime queue_time(std::span<const QueuedLaunch> launches) {
   Clocks clocks;
   while (!launches.empty()) {
     const std::int64_t count = launches.front().count;
-    const auto end = std::find_if(launches.begin(), launches.end(),
-                                  [count](const QueuedLaunch& row) { return row.count != count; });
+    const auto end =
+        std::find_if(launches.begin(), launches.end(), [count](const QueuedLaunch& row) { return row.count != count; });
     const auto layer = launches.first(static_cast<std::size_t>(end - launches.begin()));
     Clocks before = clocks;
     for (std::int64_t i = 0; i < std::min(count, kSettledLayers); ++i) {

@@ -27,7 +27,7 @@ struct KernelTimes {
   double launch_us = 0;
   double busy_sms = 0;
 
-  /// At a clock that is `ratio` of the boost clock.
+  /// Time at a clock that is `ratio` of the boost clock.
   double time_us(double ratio) const;
 };
 
@@ -52,8 +52,7 @@ struct ResidentTensors {
 };
 /// `since`: bytes that have passed since the tensor of a residual connection was used; `pass`: in a
 /// whole pass of the network.
-ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass,
-                                 const memory::MemorySpec& memory);
+ResidentTensors resident_tensors(const KernelBytes& bytes, double since, double pass, const memory::MemorySpec& memory);
 
 // What the closed forms of vector operations and of attention have in common.
 
@@ -71,20 +70,18 @@ double lanes_per_cycle(const sm::SmSpec& sm);
 
 /// Adds the traffic of a launch that reads `l2_read` bytes from the L2, of which the busiest SM has
 /// `share`.
-void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident,
-                double share, const gpu::GpuSpec& gpu, ClosedForm& result);
+void add_memory(const KernelBytes& bytes, double l2_read, const ResidentTensors& resident, double share,
+                const gpu::GpuSpec& gpu, ClosedForm& result);
 
 /// A chain of vector operations; `transposed`: one of them reads its input against the layout.
-ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network,
-                         const KernelBytes& bytes, const ResidentTensors& resident,
-                         const gpu::GpuSpec& gpu, bool transposed = false);
+ClosedForm vector_kernel(const PlannedKernel& kernel, const Network& network, const KernelBytes& bytes,
+                         const ResidentTensors& resident, const gpu::GpuSpec& gpu, bool transposed = false);
 
 /// Both products of attention with the softmax between them on chip, as the FlashAttention for the
 /// matrix instructions of `gpu` runs them; few queries with slices of the keys, and a kernel that
 /// adds these up. Causal masks leave out what lies beyond the diagonal.
-ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network,
-                            const KernelBytes& bytes, const ResidentTensors& resident,
-                            const gpu::GpuSpec& gpu);
+ClosedForm attention_kernel(const PlannedKernel& kernel, const Network& network, const KernelBytes& bytes,
+                            const ResidentTensors& resident, const gpu::GpuSpec& gpu);
 
 /// Between the GPUs that share a network.
 struct Links {
@@ -92,9 +89,10 @@ struct Links {
   double gb_per_s = 0;  ///< of one GPU, each way
 };
 
-/// Adds what a kernel of `kind`, all_reduce or all_gather, sends over `links` for a tensor of
-/// `bytes`, which each GPU has in the end. It is the fastest of the rings of NCCL and, between GPUs
-/// with NVLink, of the kernels of serving software, which read other GPUs at once: see the source.
+/// Adds what a kernel of `kind`, all_reduce, all_gather or all_to_all, sends over `links` for a
+/// tensor of `bytes`: each GPU has it in the end or, of all_to_all, sends a part to each other one
+/// and keeps its own. It is the fastest of the protocols of NCCL and, between GPUs with NVLink, of
+/// the kernels of serving software, which read or write other GPUs at once: see the source.
 /// `times` are those of the kernel alone.
 void add_links(workload::VectorKind kind, double bytes, const Links& links, KernelTimes& times);
 

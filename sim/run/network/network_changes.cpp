@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -17,14 +18,13 @@ namespace sptc::run::network {
 namespace {
 
 bool share_input(const workload::Operation& one, const workload::Operation& other) {
-  return one.weight && other.weight && !one.input.empty() && one.input == other.input &&
-         !one.conv && !other.conv && one.shape.n == other.shape.n && one.shape.k == other.shape.k &&
-         one.batch == other.batch && one.count == other.count && one.dtype == other.dtype;
+  return one.weight && other.weight && !one.input.empty() && one.input == other.input && !one.conv && !other.conv &&
+         one.shape.n == other.shape.n && one.shape.k == other.shape.k && one.batch == other.batch &&
+         one.count == other.count && one.dtype == other.dtype;
 }
 
 /// Whether everything between GEMM `i` and the next one is of `rule`.
-bool close(const FusionRule& rule, const std::vector<workload::VectorOperation>& vectors,
-           std::size_t i) {
+bool close(const FusionRule& rule, const std::vector<workload::VectorOperation>& vectors, std::size_t i) {
   return std::all_of(vectors.begin(), vectors.end(), [&](const workload::VectorOperation& op) {
     return op.after != i + 1 || rule.operations.contains(op.kind);
   });
@@ -34,17 +34,15 @@ bool close(const FusionRule& rule, const std::vector<workload::VectorOperation>&
 
 void merge_siblings(const EngineSpec& engine, std::vector<workload::Operation>& gemms,
                     std::vector<workload::VectorOperation>& vectors) {
-  const auto rule =
-      std::find_if(engine.rules.begin(), engine.rules.end(),
-                   [](const FusionRule& row) { return row.kind == FusionRule::Kind::kSiblings; });
+  const auto rule = std::find_if(engine.rules.begin(), engine.rules.end(),
+                                 [](const FusionRule& row) { return row.kind == FusionRule::Kind::kSiblings; });
   if (rule == engine.rules.end()) {
     return;
   }
   std::vector<workload::Operation> merged;
   std::vector<std::size_t> place(gemms.size() + 1);  // merged ones before the first i
   for (std::size_t i = 0; i < gemms.size(); ++i) {
-    const bool joins =
-        !merged.empty() && share_input(merged.back(), gemms[i]) && close(*rule, vectors, i - 1);
+    const bool joins = !merged.empty() && share_input(merged.back(), gemms[i]) && close(*rule, vectors, i - 1);
     if (joins) {
       merged.back().shape.m += gemms[i].shape.m;
       merged.back().prunable = merged.back().prunable && gemms[i].prunable;
@@ -68,8 +66,8 @@ using workload::VectorOperation;
 
 /// Whether a residual connection reads later what a GEMM reads at once.
 bool kept_for_residual(const VectorOperation& op) {
-  return workload::info(op.kind).group == workload::WorkGroup::kNormalisation ||
-         op.kind == VectorKind::kEmbedding || op.kind == VectorKind::kResidual;
+  return workload::info(op.kind).group == workload::WorkGroup::kNormalisation || op.kind == VectorKind::kEmbedding ||
+         op.kind == VectorKind::kResidual;
 }
 
 /// Goes through the operations in the order of the list.
@@ -146,8 +144,7 @@ void require_types(const EngineSpec& engine, const std::vector<workload::Operati
   }
 }
 
-std::string keep_dense_without_kernels(const EngineSpec& engine,
-                                       std::vector<workload::Operation>& gemms) {
+std::string keep_dense_without_kernels(const EngineSpec& engine, std::vector<workload::Operation>& gemms) {
   std::string first;
   for (workload::Operation& op : gemms) {
     if (std::string why = op.prunable ? engine.no_sparse(op) : ""; !why.empty()) {
@@ -161,11 +158,10 @@ std::string keep_dense_without_kernels(const EngineSpec& engine,
 namespace {
 
 /// Whether GEMM `i` reads what a quantisation of its own writes, behind `before`.
-bool is_quantised(const EngineSpec& engine, const std::vector<workload::Operation>& gemms,
-                  std::size_t i, const std::vector<VectorOperation>& before) {
+bool is_quantised(const EngineSpec& engine, const std::vector<workload::Operation>& gemms, std::size_t i,
+                  const std::vector<VectorOperation>& before) {
   const Offer* const how = engine.quantisation(gemms[i]);
-  const bool listed =
-      !before.empty() && before.back().after == i && before.back().kind == VectorKind::kQuantize;
+  const bool listed = !before.empty() && before.back().after == i && before.back().kind == VectorKind::kQuantize;
   // A compiler sees that two GEMMs read one tensor; calls of a library do not.
   const bool shared = i > 0 && share_input(gemms[i - 1], gemms[i]);
   return how != nullptr && !listed && (!shared || how->how == kOwnKernel);
@@ -180,10 +176,24 @@ VectorOperation quantisation_before(const workload::Operation& gemm, std::size_t
   op.count = gemm.count;
   op.after = index;
   op.input_bits = kNarrow;
-  const double scales = static_cast<double>(gemm.storage.scale_bits(false, gemm.shape.k)) /
-                        static_cast<double>(gemm.shape.k);
+  const double scales =
+      static_cast<double>(gemm.storage.scale_bits(false, gemm.shape.k)) / static_cast<double>(gemm.shape.k);
   op.output_bits = static_cast<int>(std::lround(numerics::storage_bits(gemm.dtype) + scales));
   return op;
+}
+
+/// Puts the quantisation at the end of `vectors`, of the input of `gemm`, before the kernel that dispatches that input
+/// to experts: it sends what the quantisation leaves.
+void send_quantised(const workload::Operation& gemm, std::vector<VectorOperation>& vectors) {
+  const auto quantise = std::prev(vectors.end());
+  if (quantise == vectors.begin()) {
+    return;
+  }
+  const auto sent = std::prev(quantise);
+  if (sent->kind == VectorKind::kAllToAll && sent->name == gemm.name + ".dispatch") {
+    sent->input_bits = sent->output_bits = quantise->output_bits;
+    std::iter_swap(sent, quantise);
+  }
 }
 
 }  // namespace
@@ -201,6 +211,7 @@ void quantise_inputs(const EngineSpec& engine, const std::vector<workload::Opera
     }
     if (i < gemms.size() && is_quantised(engine, gemms, i, result)) {
       result.push_back(quantisation_before(gemms[i], i));
+      send_quantised(gemms[i], result);
     }
   }
   vectors = std::move(result);

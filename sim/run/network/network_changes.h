@@ -30,13 +30,13 @@ void require_types(const EngineSpec& engine, const std::vector<workload::Operati
 
 /// Weights for whose type `engine` has no 2:4 kernels cannot be pruned. Returns why, of the first;
 /// empty where it has kernels for all.
-std::string keep_dense_without_kernels(const EngineSpec& engine,
-                                       std::vector<workload::Operation>& gemms);
+std::string keep_dense_without_kernels(const EngineSpec& engine, std::vector<workload::Operation>& gemms);
 
 /// Puts a quantisation before each GEMM whose activations `engine` turns from 16 bits into its type
 /// (EngineSpec::quantisation()), once for compiled neighbours that read one tensor. It writes 8
-/// bits or 4 and, of block formats, their scales, in whole bits. Nothing changes where the workload
-/// lists no operations beside GEMMs. Changes `vectors`.
+/// bits or 4 and, of block formats, their scales, in whole bits. Tokens that an all_to_all sends to
+/// experts are quantised before it. Nothing changes where the workload lists no operations beside
+/// GEMMs. Changes `vectors`.
 void quantise_inputs(const EngineSpec& engine, const std::vector<workload::Operation>& gemms,
                      std::vector<workload::VectorOperation>& vectors);
 

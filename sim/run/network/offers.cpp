@@ -24,53 +24,37 @@ namespace {
 constexpr int kMostPart = 999'999;
 constexpr std::int64_t kMostCapability = 999;
 
-/// "w4a16": bits of a weight in memory, and of what it is multiplied in.
-bool is_weight_word(std::string_view word) {
-  const std::size_t a = word.find('a');
-  const auto digits = [](std::string_view text) {
-    return !text.empty() && text.size() <= 2 &&
-           text.find_first_not_of("0123456789") == std::string_view::npos;
-  };
-  return word.starts_with('w') && a != std::string_view::npos && digits(word.substr(1, a - 1)) &&
-         digits(word.substr(a + 1));
-}
-
 bool is_operand_word(const std::string& word) {
-  const std::optional<kernels::OperandFormat> format = kernels::parse_operand_format(word);
-  const bool own_name = format && kernels::name(*format) == word;
-  return is_weight_word(word) || (own_name && numerics::is_operand_type(format->type));
+  auto format = kernels::parse_operand_format(word);
+  format = format ? format : kernels::parse_weight_format(word);
+  return format && kernels::name(*format) == word && numerics::is_operand_type(format->type);
 }
 
 std::vector<std::string> read_types(const io::JsonObject& row) {
   std::vector<std::string> types;
   const nlohmann::json& words = row.array("types");
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string word =
-        words[i].is_string() ? words[i].get<std::string>() : io::describe(words[i]);
+    const std::string word = words[i].is_string() ? words[i].get<std::string>() : io::describe(words[i]);
     if (!is_operand_word(word)) {
       std::vector<std::string_view> known = numerics::operand_type_names();
-      const auto formats = kernels::block_format_names();
-      known.insert(known.end(), formats.begin(), formats.end());
-      known.push_back("w4a16");
-      known.push_back("w8a16");
-      (row.place() / "types" / i)
-          .fail("unknown type of operands " + base::unknown_name(io::printable(word), known));
+      for (const auto formats : {kernels::block_format_names(), kernels::weight_format_names()}) {
+        known.insert(known.end(), formats.begin(), formats.end());
+      }
+      (row.place() / "types" / i).fail("unknown type of operands " + base::unknown_name(io::printable(word), known));
     }
     types.push_back(word);
   }
   return types;
 }
 
-std::optional<Version> read_version(const io::JsonObject& row, std::string_view key,
-                                    std::string& text) {
+std::optional<Version> read_version(const io::JsonObject& row, std::string_view key, std::string& text) {
   if (!row.has(key)) {
     return std::nullopt;
   }
   text = row.text(key);
   const std::optional<Version> version = parse_version(text);
   if (!version) {
-    (row.place() / key)
-        .fail(fmt::format("must be a version such as \"0.18.1\", not '{}'", io::printable(text)));
+    (row.place() / key).fail(fmt::format("must be a version such as \"0.18.1\", not '{}'", io::printable(text)));
   }
   return version;
 }
@@ -90,9 +74,9 @@ std::string why_not(const Offer& offer, const Installation& at) {
   }
   return fmt::format("it needs compute capability {}{}, and {} has {}",
                      offer.sm_from > 0 ? capability_text(offer.sm_from) + " and above" : "",
-                     offer.sm_below > 0 ? fmt::format("{}below {}", offer.sm_from > 0 ? ", " : "",
-                                                      capability_text(offer.sm_below))
-                                        : "",
+                     offer.sm_below > 0
+                         ? fmt::format("{}below {}", offer.sm_from > 0 ? ", " : "", capability_text(offer.sm_below))
+                         : "",
                      at.board, capability_text(at.compute_capability));
 }
 
@@ -123,16 +107,15 @@ void read_releases(const io::JsonObject& row, bool versioned, Offer& offer) {
   offer.since = read_version(row, "since", offer.since_text);
   offer.until = read_version(row, "until", offer.until_text);
   if (!versioned && (offer.since || offer.until)) {
-    row.place().fail("\"since\" and \"until\" are of engines with \"versions\"");
+    row.place().fail("\"since\" and \"until\" need an engine with \"versions\"");
   }
   if (offer.since && offer.until && *offer.since >= *offer.until) {
     (row.place() / "until").fail("must be above \"since\"");
   }
 }
 
-std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
-                               std::string_view how, std::span<const std::string_view> words,
-                               bool versioned) {
+std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key, std::string_view how,
+                               std::span<const std::string_view> words, bool versioned) {
   std::vector<Offer> offers;
   if (!root.has(key)) {
     return offers;
@@ -140,8 +123,7 @@ std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
   const nlohmann::json& rows = root.array(key);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const io::JsonObject row(rows[i], root.place() / key / i);
-    std::vector<std::string_view> keys{"types",    "since",    "until", "sm_from",
-                                       "sm_below", "evidence", "source"};
+    std::vector<std::string_view> keys{"types", "since", "until", "sm_from", "sm_below", "evidence", "source"};
     if (!how.empty()) {
       keys.push_back(how);
     }
@@ -163,8 +145,7 @@ std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
 
 std::string operand_word(const workload::Operation& op) {
   if (op.storage.weight) {
-    return fmt::format("w{}a{}", numerics::storage_bits(*op.storage.weight),
-                       numerics::storage_bits(op.dtype));
+    return fmt::format("w{}a{}", numerics::storage_bits(*op.storage.weight), numerics::storage_bits(op.dtype));
   }
   const kernels::OperandFormat format{op.dtype, op.storage.operand_block()};
   return std::string(kernels::name(format));
@@ -173,36 +154,31 @@ std::string operand_word(const workload::Operation& op) {
 bool covers(const Offer& offer, const Installation& at) {
   const std::optional<Version> asked = parse_version(at.version);
   const int sm = at.compute_capability;
-  return (!asked ||
-          ((!offer.since || *asked >= *offer.since) && (!offer.until || *asked < *offer.until))) &&
-         (sm == 0 || ((offer.sm_from == 0 || sm >= offer.sm_from) &&
-                      (offer.sm_below == 0 || sm < offer.sm_below)));
+  return (!asked || ((!offer.since || *asked >= *offer.since) && (!offer.until || *asked < *offer.until))) &&
+         (sm == 0 || ((offer.sm_from == 0 || sm >= offer.sm_from) && (offer.sm_below == 0 || sm < offer.sm_below)));
 }
 
-const Offer* find_offer(const std::vector<Offer>& offers, const std::string& word,
-                        const Installation& at) {
+const Offer* find_offer(const std::vector<Offer>& offers, const std::string& word, const Installation& at) {
   const auto found = std::find_if(offers.begin(), offers.end(), [&](const Offer& offer) {
-    return std::find(offer.types.begin(), offer.types.end(), word) != offer.types.end() &&
-           covers(offer, at);
+    return std::find(offer.types.begin(), offer.types.end(), word) != offer.types.end() && covers(offer, at);
   });
   return found == offers.end() ? nullptr : &*found;
 }
 
-std::string refusal(const std::vector<Offer>& offers, std::string_view what,
-                    const std::string& word, const Installation& at) {
+std::string refusal(const std::vector<Offer>& offers, std::string_view what, const std::string& word,
+                    const Installation& at) {
   const Offer* const found = find_offer(offers, word, at);
   if (offers.empty() || (found != nullptr && found->how != kNoPath)) {
     return "";
   }
-  const std::string no = fmt::format("{}{}{} has no {} of {}", at.software,
-                                     at.version.empty() ? "" : " ", at.version, what, word);
+  const std::string no =
+      fmt::format("{}{}{} has no {} of {}", at.software, at.version.empty() ? "" : " ", at.version, what, word);
   if (found != nullptr) {
     return fmt::format("{} ({})", no, found->source);
   }
-  // Of several that once had them the last tells most.
+  // The last of several that once had them tells most.
   for (auto offer = offers.rbegin(); offer != offers.rend(); ++offer) {
-    if (std::find(offer->types.begin(), offer->types.end(), word) != offer->types.end() &&
-        offer->how != kNoPath) {
+    if (std::find(offer->types.begin(), offer->types.end(), word) != offer->types.end() && offer->how != kNoPath) {
       return fmt::format("{}: {} ({})", no, why_not(*offer, at), offer->source);
     }
   }

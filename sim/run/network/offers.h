@@ -32,24 +32,23 @@ std::optional<Version> parse_version(std::string_view text, int absent = 0);
 
 /// Some operand types, between two releases and on some boards.
 struct Offer {
-  std::vector<std::string> types;  ///< as operand_word() has them
-  std::string how;                 ///< a word of its list: "cutlass", "kernel"; empty: it has none
+  std::vector<std::string> types;       ///< as operand_word() has them
+  std::string how;                      ///< a word of its list: "cutlass", "kernel"; empty: it has none
   std::optional<Version> since, until;  ///< the first release with them, and the first without
   std::string since_text, until_text;   ///< as the file has them
   int sm_from = 0, sm_below = 0;        ///< compute capabilities, 89 for 8.9; 0: any
   std::string source;
 };
 
-/// Of 2:4 kernels: the software has none for these types, as the source says.
+/// A 2:4 path: the software has none for these types, as the source says.
 inline constexpr std::string_view kNoPath = "none";
-/// Of a quantisation: a launch of its own before each GEMM.
+/// A quantisation that is a launch of its own before each GEMM.
 inline constexpr std::string_view kOwnKernel = "kernel";
 
 /// The rows at `key` of `root`, none where it is absent; `how`: key of a word among `words`, empty:
 /// the rows have none. `versioned`: the engine has releases. Throws InputError.
-std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
-                               std::string_view how, std::span<const std::string_view> words,
-                               bool versioned);
+std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key, std::string_view how,
+                               std::span<const std::string_view> words, bool versioned);
 
 /// "since" and "until" of `row`, of an engine with releases. Throws InputError.
 void read_releases(const io::JsonObject& row, bool versioned, Offer& offer);
@@ -70,13 +69,12 @@ struct Installation {
 bool covers(const Offer& offer, const Installation& at);
 
 /// The offer of operands `word` that covers `at`, or null.
-const Offer* find_offer(const std::vector<Offer>& offers, const std::string& word,
-                        const Installation& at);
+const Offer* find_offer(const std::vector<Offer>& offers, const std::string& word, const Installation& at);
 
 /// Why none of `offers` has operands `word`, in a sentence with its source: "vllm 0.19 has no 2:4
 /// kernels of e4m3: it had them before 0.19 (..)". Empty where one does, or where there is no
 /// offer. `what`: "2:4 kernels".
-std::string refusal(const std::vector<Offer>& offers, std::string_view what,
-                    const std::string& word, const Installation& at);
+std::string refusal(const std::vector<Offer>& offers, std::string_view what, const std::string& word,
+                    const Installation& at);
 
 }  // namespace sptc::run::network

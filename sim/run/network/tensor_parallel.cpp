@@ -35,8 +35,8 @@ struct Heads {
 /// Whether the weight compresses tokens for all heads of latent attention (DeepSeek-AI,
 /// DeepSeek-V2, arXiv 2405.04434): by the names of the lists here, of Hugging Face and of SGLang.
 bool compresses(const Operation& op) {
-  constexpr std::string_view kNames[] = {
-      "q_a", "q_a_proj", "kv_a", "kv_a_proj", "kv_a_proj_with_mqa", "qkv_a", "fused_qkv_a_proj"};
+  constexpr std::string_view kNames[] = {"q_a",   "q_a_proj",        "kv_a", "kv_a_proj", "kv_a_proj_with_mqa",
+                                         "qkv_a", "fused_qkv_a_proj"};
   return std::any_of(std::begin(kNames), std::end(kNames),
                      [&](std::string_view part) { return workload::has_part(op.name, part); });
 }
@@ -44,18 +44,11 @@ bool compresses(const Operation& op) {
 /// What stands where in a network.
 class Layers {
  public:
-  Layers(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors,
-         std::int64_t inputs)
-      : gemms_(gemms),
-        vectors_(vectors),
-        inputs_(inputs),
-        routes_(gemms.size()),
-        ends_(gemms.size()) {
+  Layers(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors, std::int64_t inputs)
+      : gemms_(gemms), vectors_(vectors), inputs_(inputs), routes_(gemms.size()), ends_(gemms.size()) {
     const auto repeats = [](const Operation& op) { return op.count > 1; };
-    first_ =
-        static_cast<std::size_t>(std::find_if(gemms.begin(), gemms.end(), repeats) - gemms.begin());
-    end_ = static_cast<std::size_t>(gemms.rend() -
-                                    std::find_if(gemms.rbegin(), gemms.rend(), repeats));
+    first_ = static_cast<std::size_t>(std::find_if(gemms.begin(), gemms.end(), repeats) - gemms.begin());
+    end_ = static_cast<std::size_t>(gemms.rend() - std::find_if(gemms.rbegin(), gemms.rend(), repeats));
     const auto says = [](const Operation& op) { return op.cut.has_value(); };
     if (end_ == 0 && std::any_of(gemms.begin(), gemms.end(), says)) {
       first_ = 0;  // the list of one layer
@@ -119,10 +112,9 @@ class Layers {
 
   /// Features of a token in the cache that is written between GEMMs `i` and `end`; 0: none is.
   std::int64_t cached(std::size_t i, std::size_t end) const {
-    const auto found =
-        std::find_if(vectors_.begin(), vectors_.end(), [&](const VectorOperation& op) {
-          return op.kind == VectorKind::kKvAppend && i < op.after && op.after <= end;
-        });
+    const auto found = std::find_if(vectors_.begin(), vectors_.end(), [&](const VectorOperation& op) {
+      return op.kind == VectorKind::kKvAppend && i < op.after && op.after <= end;
+    });
     return found == vectors_.end() ? 0 : found->columns;
   }
 
@@ -137,11 +129,11 @@ class Layers {
 /// Goes through the operations in the order of the list.
 class Splitter {
  public:
-  Splitter(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors,
-           int gpus, std::int64_t inputs)
+  Splitter(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors, int gpus,
+           std::int64_t inputs)
       : layers_(gemms, vectors, inputs), vectors_(vectors), gpus_(gpus) {}
 
-  TensorParallelPart take() && {
+  GpuPart take() && {
     std::size_t next = 0;
     for (std::size_t i = 0; i <= layers_.size(); ++i) {
       while (next < vectors_.size() && vectors_[next].after <= i) {
@@ -169,8 +161,8 @@ class Splitter {
 
   std::int64_t divided(std::int64_t extent, const std::string& name, const char* what) const {
     if (extent % gpus_ != 0) {
-      throw base::InputError(fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_,
-                                         what, extent, io::printable(name)));
+      throw base::InputError(
+          fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what, extent, io::printable(name)));
     }
     return extent / gpus_;
   }
@@ -204,8 +196,7 @@ class Splitter {
     }
     part_.gemms.push_back(op);
     const bool gathers = cut == Cut::kM;
-    add_communication(op.name, gathers ? VectorKind::kAllGather : VectorKind::kAllReduce, tokens,
-                      features, op.count);
+    add_communication(op.name, gathers ? VectorKind::kAllGather : VectorKind::kAllReduce, tokens, features, op.count);
   }
 
   /// Both products of attention, cut along heads: those of keys, of which a GPU has at least one,
@@ -264,11 +255,9 @@ class Splitter {
     product_ = product;
     compressed_ = false;
     heads_ = layers_.heads_at(product, tokens);
-    if (heads_ && (heads_->queries % gpus_ != 0 ||
-                   (heads_->keys % gpus_ != 0 && gpus_ % heads_->keys != 0))) {
-      throw base::InputError(
-          fmt::format("--tp {}: {} heads of '{}', which share {} of keys, cannot be divided by it",
-                      gpus_, heads_->queries, io::printable(layers_[product].name), heads_->keys));
+    if (heads_ && (heads_->queries % gpus_ != 0 || (heads_->keys % gpus_ != 0 && gpus_ % heads_->keys != 0))) {
+      throw base::InputError(fmt::format("--tp {}: {} heads of '{}', which share {} of keys, cannot be divided by it",
+                                         gpus_, heads_->queries, io::printable(layers_[product].name), heads_->keys));
     }
   }
 
@@ -276,9 +265,7 @@ class Splitter {
   Share share_of(std::size_t i, bool before) const {
     const Operation& op = layers_[i];
     if (op.cut) {
-      return *op.cut == Cut::kNone ? Share::kWhole
-             : *op.cut == Cut::kM  ? Share::kRows
-                                   : Share::kColumns;
+      return *op.cut == Cut::kNone ? Share::kWhole : *op.cut == Cut::kM ? Share::kRows : Share::kColumns;
     }
     if (op.conv || compresses(op) || layers_.is_router(i)) {
       return Share::kWhole;
@@ -298,9 +285,8 @@ class Splitter {
   /// Whether `op` reads what the last weight that was cut along its rows has read: a gate.
   bool is_beside(const Operation& op) const {
     const Operation& other = layers_[opened_];
-    return op.input.empty()
-               ? op.shape == other.shape && op.shape.m != op.shape.k && op.batch == other.batch
-               : op.input == other.input;
+    return op.input.empty() ? op.shape == other.shape && op.shape.m != op.shape.k && op.batch == other.batch
+                            : op.input == other.input;
   }
 
   /// Heads of keys of a GPU.
@@ -330,8 +316,7 @@ class Splitter {
     const std::int64_t cached = layers_.cached(i, product);
     bool expanded = op.cut.has_value() || !compresses(op) || product == layers_.size();
     for (std::size_t next = i + 1; next < product && !expanded; ++next) {
-      expanded = workload::has_part(layers_[next].name, "q_b") ||
-                 workload::has_part(layers_[next].name, "q_b_proj");
+      expanded = workload::has_part(layers_[next].name, "q_b") || workload::has_part(layers_[next].name, "q_b_proj");
     }
     return expanded || cached == 0 || cached >= op.shape.m
                ? op.shape.m
@@ -345,9 +330,8 @@ class Splitter {
     heads_.reset();
     ++sums_;
     if (workload::is_expert(op)) {
-      VectorOperation sum =
-          communication(op.part_of.empty() ? op.name : op.part_of, VectorKind::kAllReduce,
-                        routed_ > 0 ? routed_ : op.shape.n * op.batch, op.shape.m, op.count);
+      VectorOperation sum = communication(op.part_of.empty() ? op.name : op.part_of, VectorKind::kAllReduce,
+                                          routed_ > 0 ? routed_ : op.shape.n * op.batch, op.shape.m, op.count);
       pending_ = std::move(sum);
       return;
     }
@@ -355,8 +339,8 @@ class Splitter {
     add_communication(op.name, VectorKind::kAllReduce, op.shape.n * op.batch, op.shape.m, op.count);
   }
 
-  VectorOperation communication(const std::string& name, VectorKind kind, std::int64_t rows,
-                                std::int64_t columns, std::int64_t count) const {
+  VectorOperation communication(const std::string& name, VectorKind kind, std::int64_t rows, std::int64_t columns,
+                                std::int64_t count) const {
     VectorOperation op;
     op.name = fmt::format("{}.{}", name, workload::name(kind));
     op.kind = kind;
@@ -367,8 +351,8 @@ class Splitter {
     return op;
   }
 
-  void add_communication(const std::string& name, VectorKind kind, std::int64_t rows,
-                         std::int64_t columns, std::int64_t count) {
+  void add_communication(const std::string& name, VectorKind kind, std::int64_t rows, std::int64_t columns,
+                         std::int64_t count) {
     pending_ = communication(name, kind, rows, columns, count);
     add_pending();
   }
@@ -403,8 +387,8 @@ class Splitter {
 
   /// Between the two weights each GPU has its heads or columns.
   void share(VectorOperation& op) const {
-    const bool by_head = op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale ||
-                         op.kind == VectorKind::kMask;
+    const bool by_head =
+        op.kind == VectorKind::kSoftmax || op.kind == VectorKind::kScale || op.kind == VectorKind::kMask;
     const std::int64_t rows = op.rows;
     if (by_head) {
       op.rows = divided(rows, op.name, "rows");
@@ -452,16 +436,14 @@ class Splitter {
   Share last_ = Share::kWhole;
   std::optional<VectorOperation> pending_;  ///< the sum of experts
   int sums_ = 0;
-  TensorParallelPart part_;
+  GpuPart part_;
 };
 
 }  // namespace
 
-TensorParallelPart split_over(const std::vector<Operation>& gemms,
-                              const std::vector<VectorOperation>& vectors, int gpus,
-                              std::int64_t inputs) {
-  return gpus == 1 ? TensorParallelPart{gemms, vectors}
-                   : Splitter(gemms, vectors, gpus, inputs).take();
+GpuPart split_over(const std::vector<Operation>& gemms, const std::vector<VectorOperation>& vectors, int gpus,
+                   std::int64_t inputs) {
+  return gpus == 1 ? GpuPart{gemms, vectors} : Splitter(gemms, vectors, gpus, inputs).take();
 }
 
 }  // namespace sptc::run::network

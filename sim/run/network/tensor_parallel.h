@@ -12,7 +12,7 @@
 namespace sptc::run::network {
 
 /// What one of several GPUs runs of a network of transformer layers.
-struct TensorParallelPart {
+struct GpuPart {
   std::vector<workload::Operation> gemms;
   std::vector<workload::VectorOperation> vectors;
 };
@@ -31,8 +31,7 @@ struct TensorParallelPart {
 ///   embeddings along their rows, behind which the sum is formed. The rest is whole.
 /// `inputs`: sequences of a pass, which tell heads from sequences; 0: not known. Throws InputError
 /// where extents cannot be divided, or where there are no such layers.
-TensorParallelPart split_over(const std::vector<workload::Operation>& gemms,
-                              const std::vector<workload::VectorOperation>& vectors, int gpus,
-                              std::int64_t inputs = 0);
+GpuPart split_over(const std::vector<workload::Operation>& gemms, const std::vector<workload::VectorOperation>& vectors,
+                   int gpus, std::int64_t inputs = 0);
 
 }  // namespace sptc::run::network

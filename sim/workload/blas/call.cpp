@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/blas/call.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/workload_text.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <iterator>
-#include <utility>
 
 namespace sptc::workload::blas {
 namespace {
@@ -31,8 +25,7 @@ std::string our_type(std::string_view word) {
   if (word.starts_with(kCuda)) {
     word.remove_prefix(kCuda.size());
   }
-  const auto* const found =
-      std::ranges::find_if(kTypes, [word](const auto& row) { return row.first == word; });
+  const auto* const found = std::ranges::find_if(kTypes, [word](const auto& row) { return row.first == word; });
   return std::string(found == std::end(kTypes) ? word : found->second);
 }
 
@@ -40,13 +33,12 @@ bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
-/// The value of `key` in "key=value key=[..] key={..}": what brackets hold, or up to the next
-/// blank, comma or bracket. Nothing where the key is not there.
+/// The value of `key` in "key=value key=[..] key={..}", without brackets; nothing where it is not
+/// there.
 std::optional<std::string_view> value_of(std::string_view text, std::string_view key) {
   for (std::size_t at = text.find(key); at != std::string_view::npos; at = text.find(key, at + 1)) {
     const std::size_t equals = at + key.size();
-    const bool begins =
-        at == 0 || text[at - 1] == ' ' || text[at - 1] == '[' || text[at - 1] == '{';
+    const bool begins = at == 0 || text[at - 1] == ' ' || text[at - 1] == '[' || text[at - 1] == '{';
     if (!begins || equals >= text.size() || text[equals] != '=') {
       continue;
     }
@@ -70,8 +62,7 @@ bool is_fp8(std::string_view type) {
   return type == "e4m3" || type == "e5m2";
 }
 
-/// What emulates operands of 32 or 64 bits by several products of a smaller type; empty where
-/// `compute` says none.
+/// What emulates 32 or 64 bits by products of a smaller type; empty where `compute` says none.
 std::string emulation(std::string_view compute) {
   constexpr std::string_view kMark = "EMULATED_";
   const std::size_t mark = compute.find(kMark);
@@ -102,7 +93,6 @@ void decide_f32(const BlasCall& call, RecordedLaunch& launch) {
   }
 }
 
-/// What a mode of scales means.
 struct ScaleMode {
   std::string_view name;
   int block = 0;               ///< operands of blocks of so many elements of K, a kind of their own
@@ -128,17 +118,15 @@ void read_scales(const BlasCall& call, RecordedLaunch& launch) {
   const ScaleMode* const a = find_scale_mode(call.a_scales);
   const ScaleMode* const b = find_scale_mode(call.b_scales);
   if (a == nullptr || b == nullptr) {
-    launch.reason = fmt::format("its scale mode {} is not known",
-                                io::printable(a == nullptr ? call.a_scales : call.b_scales));
-  } else if (a->block != b->block) {
     launch.reason =
-        fmt::format("scales of A ({}) and B ({}) that differ are not modelled",
-                    a->name.empty() ? "one" : a->name, b->name.empty() ? "one" : b->name);
+        fmt::format("its scale mode {} is not known", io::printable(a == nullptr ? call.a_scales : call.b_scales));
+  } else if (a->block != b->block) {
+    launch.reason = fmt::format("scales of A ({}) and B ({}) that differ are not modelled",
+                                a->name.empty() ? "one" : a->name, b->name.empty() ? "one" : b->name);
   } else if (a->block == 0 && launch.dtype == "e2m1") {
     launch.reason = "e2m1 without scales of blocks is not modelled";
   } else if (a->block > 0 && (a->type.empty() ? !is_fp8(launch.dtype) : launch.dtype != a->type)) {
-    launch.reason = fmt::format("{} with scales of {} elements ({}) is not modelled", launch.dtype,
-                                a->block, a->name);
+    launch.reason = fmt::format("{} with scales of {} elements ({}) is not modelled", launch.dtype, a->block, a->name);
   } else {
     launch.op.storage.scale_block = a->block;
   }
@@ -151,8 +139,7 @@ struct Layout {
 };
 
 /// "Adesc=[type=R_16F rows=64 cols=16 ..]"; some versions write "A=[..]".
-std::optional<Layout> read_layout(std::string_view body, const std::string& operand,
-                                  const std::string& place) {
+std::optional<Layout> read_layout(std::string_view body, const std::string& operand, const std::string& place) {
   auto text = value_of(body, operand + "desc");
   if (!text || text->empty() || !contains(*text, "rows=")) {
     text = value_of(body, operand);
@@ -173,19 +160,16 @@ std::optional<Layout> read_layout(std::string_view body, const std::string& oper
   return layout;
 }
 
-Layout required_layout(std::string_view body, const std::string& operand,
-                       const std::string& place) {
+Layout required_layout(std::string_view body, const std::string& operand, const std::string& place) {
   const auto layout = read_layout(body, operand, place);
   if (!layout) {
-    throw base::InputError(
-        fmt::format("{}: this launch has no {}desc: the line is cut off", place, operand));
+    io::refuse("{}: this launch has no {}desc: the line is cut off", place, operand);
   }
   return *layout;
 }
 
 bool is_transposed(std::string_view descriptor, std::string_view low, std::string_view high) {
-  const std::string_view op =
-      value_of(descriptor, low).value_or(value_of(descriptor, high).value_or("OP_N"));
+  const std::string_view op = value_of(descriptor, low).value_or(value_of(descriptor, high).value_or("OP_N"));
   return op == "OP_T" || op == "OP_C";
 }
 
@@ -220,8 +204,7 @@ std::pair<int, int> logged_pair(std::string_view text, std::string_view prefix) 
   return pair;
 }
 
-/// What the library chose: "tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_64x3 numSplitsK=2" and
-/// "epilogue=EPILOGUE_RELU_BIAS".
+/// What the library chose: tile, stages, slices of K and epilogue.
 Recorded logged_choice(std::string_view body, std::string_view compute) {
   const std::string_view algo = value_of(body, "algo").value_or("");
   const auto [m, n] = logged_pair(value_of(algo, "tile").value_or(""), "MATMUL_TILE_");
@@ -247,14 +230,11 @@ Recorded logged_choice(std::string_view body, std::string_view compute) {
 
 /// The word behind `name`, which stands after one of `before` and before `mark`; `quotes` around it
 /// are left out, and one of `ends` ends it.
-std::optional<std::string_view> word_behind(std::string_view line, std::string_view name,
-                                            std::string_view before, char mark,
-                                            std::string_view quotes, std::string_view ends) {
-  for (std::size_t at = line.find(name); at != std::string_view::npos;
-       at = line.find(name, at + 1)) {
+std::optional<std::string_view> word_behind(std::string_view line, std::string_view name, std::string_view before,
+                                            char mark, std::string_view quotes, std::string_view ends) {
+  for (std::size_t at = line.find(name); at != std::string_view::npos; at = line.find(name, at + 1)) {
     const std::size_t end = at + name.size();
-    if (at > 0 && before.find(line[at - 1]) != std::string_view::npos && end < line.size() &&
-        line[end] == mark) {
+    if (at > 0 && before.find(line[at - 1]) != std::string_view::npos && end < line.size() && line[end] == mark) {
       const std::size_t begin = line.find_first_not_of(quotes, end + 1);
       if (begin == std::string_view::npos) {
         return std::nullopt;
@@ -286,17 +266,13 @@ std::optional<BlasCall> read_descriptor_inputs(std::string_view line, const std:
   }
   const auto extents = [&](std::string_view matrix, const char* op) {
     const std::int64_t rows = recorded_integer(*value_of(matrix, "rows"), place, "rows");
-    const std::int64_t cols =
-        recorded_integer(value_of(matrix, "cols").value_or(""), place, "cols");
-    return value_of(line, op).value_or("") == "TRANSPOSE" ? std::pair(cols, rows)
-                                                          : std::pair(rows, cols);
+    const std::int64_t cols = recorded_integer(value_of(matrix, "cols").value_or(""), place, "cols");
+    return value_of(line, op).value_or("") == "TRANSPOSE" ? std::pair(cols, rows) : std::pair(rows, cols);
   };
   const auto [m, k] = extents(a, "opA[in]");
   const auto [k_of_b, n] = extents(b, "opB[in]");
   if (k != k_of_b) {
-    throw base::InputError(
-        fmt::format("{}: the descriptors contradict each other: op(A) is {} x {}, op(B) {} x {}",
-                    place, m, k, k_of_b, n));
+    io::refuse("{}: the descriptors contradict each other: op(A) is {} x {}, op(B) {} x {}", place, m, k, k_of_b, n);
   }
   BlasCall call;
   call.function = kCusparseltMatmul;
@@ -316,23 +292,20 @@ std::optional<BlasCall> read_descriptor_inputs(std::string_view line, const std:
 
 }  // namespace
 
-BlasCall call_of_arguments(std::string_view function, const Argument& value,
-                           const ArgumentNames& names, const std::string& place,
-                           std::string_view type) {
-  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
-      {"cublasS", "R_32F"},
-      {"cublasH", "R_16F"},
-      {"cublasD", "R_64F"},
-      {"rocblas_sgemm", "R_32F"},
-      {"rocblas_hgemm", "R_16F"}};
+BlasCall call_of_arguments(std::string_view function, const Argument& value, const ArgumentNames& names,
+                           const std::string& place, std::string_view type) {
+  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"cublasS", "R_32F"},
+                                                                             {"cublasH", "R_16F"},
+                                                                             {"cublasD", "R_64F"},
+                                                                             {"rocblas_sgemm", "R_32F"},
+                                                                             {"rocblas_hgemm", "R_16F"}};
   for (const auto& [prefix, of_name] : kTypes) {
     type = function.starts_with(prefix) ? of_name : type;
   }
   const auto required = [&](std::string_view name) {
     const auto text = value(name);
     if (!text) {
-      throw base::InputError(
-          fmt::format("{}: this launch has no {}: the line is cut off", place, name));
+      io::refuse("{}: this launch has no {}: the line is cut off", place, name);
     }
     return recorded_integer(*text, place, name);
   };
@@ -346,8 +319,7 @@ BlasCall call_of_arguments(std::string_view function, const Argument& value,
   call.b_type = value(names.b_type).value_or(type);
   call.d_type = value(names.d_type).value_or(type);
   call.compute = value(names.compute).value_or("");
-  const std::string_view transpose_b =
-      names.transpose_b.empty() ? "" : value(names.transpose_b).value_or("");
+  const std::string_view transpose_b = names.transpose_b.empty() ? "" : value(names.transpose_b).value_or("");
   call.transpose_b = !transpose_b.empty() && !transpose_b.ends_with("N");
   return call;
 }
@@ -356,8 +328,7 @@ RecordedLaunch launch_of(const BlasCall& call) {
   RecordedLaunch launch;
   const bool swap = call.row_major != call.b_sparse;
   launch.op.name = call.function;
-  launch.op.shape =
-      swap ? base::GemmShape{call.n, call.m, call.k} : base::GemmShape{call.m, call.n, call.k};
+  launch.op.shape = swap ? base::GemmShape{call.n, call.m, call.k} : base::GemmShape{call.m, call.n, call.k};
   launch.op.batch = call.batch;
   launch.op.count = call.count;
   launch.op.recorded = call.chosen;
@@ -433,9 +404,8 @@ std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& p
   const std::int64_t n_of_b = call.transpose_b ? b.rows : b.cols;
   const std::int64_t m_of_a = transpose_a ? a.cols : a.rows;
   if (k_of_b != call.k || n_of_b != call.n || m_of_a != call.m) {
-    throw base::InputError(fmt::format(
-        "{}: the descriptors contradict each other: op(A) is {} x {}, op(B) {} x {}, D {} x {}",
-        place, m_of_a, call.k, k_of_b, n_of_b, call.m, call.n));
+    io::refuse("{}: the descriptors contradict each other: op(A) is {} x {}, op(B) {} x {}, D {} x {}", place, m_of_a,
+               call.k, k_of_b, n_of_b, call.m, call.n);
   }
   return call;
 }
@@ -455,9 +425,9 @@ std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::s
     return found && key.starts_with("mat") ? value_of(*found, "valuesType") : found;
   };
   const bool has_d = value_of(body, "matD").has_value();
-  BlasCall call = call_of_arguments(
-      kCusparseltMatmul, value,
-      {"m", "n", "k", "batchSize", "matA", "matB", has_d ? "matD" : "matC", "computeType"}, place);
+  BlasCall call =
+      call_of_arguments(kCusparseltMatmul, value,
+                        {"m", "n", "k", "batchSize", "matA", "matB", has_d ? "matD" : "matC", "computeType"}, place);
   call.a_sparse = value_of(body, "is_A_sparse").value_or("") == "true" ||
                   contains(value_of(body, "matA").value_or(""), "format=Structured");
   call.b_sparse = !call.a_sparse;
@@ -469,14 +439,12 @@ std::optional<BlasCall> read_cusparselt_line(std::string_view line, const std::s
 
 std::optional<BlasCall> read_bench_line(std::string_view line, const std::string& place) {
   const bool hip = contains(line, "hipblaslt-bench ");
-  const bool roc =
-      contains(line, "rocblas-bench ") && contains(option(line, "-f").value_or(""), "gemm");
+  const bool roc = contains(line, "rocblas-bench ") && contains(option(line, "-f").value_or(""), "gemm");
   if (!hip && !roc) {
     return std::nullopt;
   }
   return call_of_arguments(
-      hip ? "hipblaslt-bench" : "rocblas-bench",
-      [&](std::string_view key) { return option(line, key); },
+      hip ? "hipblaslt-bench" : "rocblas-bench", [&](std::string_view key) { return option(line, key); },
       {"-m", "-n", "-k", "--batch_count", "--a_type", "--b_type", "--d_type", "--compute_type",
        hip ? "--transB" : "--transposeB"},
       place, option(line, "-r").value_or(""));
@@ -489,8 +457,7 @@ std::optional<BlasCall> read_rocblas_line(std::string_view line, const std::stri
   }
   BlasCall call = call_of_arguments(
       function, [&](std::string_view key) { return yaml_value(line, key); },
-      {"M", "N", "K", "batch_count", "a_type", "b_type", "d_type", "compute_type", "transB"},
-      place);
+      {"M", "N", "K", "batch_count", "a_type", "b_type", "d_type", "compute_type", "transB"}, place);
   call.count = recorded_integer(yaml_value(line, "call_count").value_or("1"), place, "call_count");
   return call;
 }

@@ -3,12 +3,7 @@
 
 #include "sim/workload/launch_list.h"
 
-#include <cstdint>
 #include <functional>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace sptc::workload::blas {
 
@@ -23,7 +18,7 @@ struct BlasCall {
   std::string a_scales, b_scales;  ///< modes: "VEC32_UE8M0"; empty: one scale or none
   bool failed = false;             ///< the log says so behind it
   bool inputs_only = false;        ///< what a descriptor was made from, which may be logged again
-  bool row_major = false;  ///< D: then the library computes the transpose, and B is the weight
+  bool row_major = false;          ///< D: then the library computes the transpose, and B is the weight
   std::string kernel;
   Recorded chosen;  ///< tile, stages, slices of K and epilogue, where they are logged
 };
@@ -31,24 +26,21 @@ struct BlasCall {
 /// The argument of a call that its log calls so; nothing where it does not say it.
 using Argument = std::function<std::optional<std::string_view>(std::string_view name)>;
 
-/// What a log calls the arguments of a GEMM.
 struct ArgumentNames {
   std::string_view m, n, k, batch, a_type, b_type, d_type, compute;
   std::string_view transpose_b{};  ///< empty: it does not say it
 };
 
-/// The call of `function` with these arguments; `type` is that of operands which has none of its
-/// own, unless the name of the function says it. Throws InputError with `place` where an extent is
-/// missing.
-BlasCall call_of_arguments(std::string_view function, const Argument& value,
-                           const ArgumentNames& names, const std::string& place,
-                           std::string_view type = {});
+/// `type` is that of operands which has none of its own, unless the name of the function says it.
+/// Throws InputError with `place` where an extent is missing.
+BlasCall call_of_arguments(std::string_view function, const Argument& value, const ArgumentNames& names,
+                           const std::string& place, std::string_view type = {});
 
 /// What `call` launches. A is taken for the weight where the log does not say more.
 RecordedLaunch launch_of(const BlasCall& call);
 
-/// Whether its operands have scales whose cost is not simulated: per row, or per block without a
-/// type of its own.
+/// Whether the cost of its scales is not simulated: of rows, or of blocks without a type of their
+/// own.
 bool has_unmodelled_scales(const BlasCall& call);
 
 // One line of a log each; nothing where it is no launch. Throw InputError with `place`.

@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/io/csv.h"
-#include "sim/io/text_file.h"
-#include "sim/workload/csv_row.h"
 #include "sim/workload/launch_list.h"
 #include "sim/workload/readers.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <charconv>
-#include <map>
-#include <string_view>
 #include <tuple>
-#include <utility>
 
 namespace sptc::workload::blas {
 namespace {
@@ -33,7 +24,7 @@ double runtime_us(const CsvRow& row) {
   const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ms);
   const bool number = error == std::errc() && end == field.data() + field.size() && ms >= 0;
   if (!number && !field.empty()) {
-    row.fail(fmt::format("Runtime must be milliseconds, not '{}'", io::printable(field)));
+    row.fail("Runtime must be milliseconds, not '{}'", io::printable(field));
   }
   return number ? ms * kUsPerMs : 0;
 }
@@ -87,8 +78,7 @@ RecordedLaunch read_row(const CsvRow& row) {
     launch.op.shape = {row.integer("m", 0), row.integer("n", 0), row.integer("k", 0)};
     launch.op.batch = row.integer_or("batch_count", 1, 0);
   } else {
-    launch.reason = "operation kind '" + io::printable(kind) +
-                    "' is not read: only gemm, spgemm and conv2d are";
+    launch.reason = "operation kind '" + io::printable(kind) + "' is not read: only gemm, spgemm and conv2d are";
   }
   if (row.text("op_class") == "simt") {
     launch.reason = launch.dtype + " on SIMT units, not on tensor cores";
@@ -109,17 +99,15 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
   const std::string text = input.rest(kMaxBytes);
   // What the program prints before the table is skipped.
   const std::size_t header = text.rfind('\n', text.find(kHeader));
-  const std::vector<io::CsvRecord> records = io::parse_csv(
-      std::string_view(text).substr(header == std::string::npos ? 0 : header + 1), input.name());
+  const std::vector<io::CsvRecord> records =
+      io::parse_csv(std::string_view(text).substr(header == std::string::npos ? 0 : header + 1), input.name());
   if (records.empty()) {
-    throw base::InputError(io::printable(input.name()) + ": the profile has no table");
+    io::refuse("{}: the profile has no table", io::printable(input.name()));
   }
   const auto before = std::count(
-      text.begin(),
-      text.begin() + static_cast<std::ptrdiff_t>(header == std::string::npos ? 0 : header + 1),
-      '\n');
-  using Problem = std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t,
-                             std::string, std::string>;
+      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(header == std::string::npos ? 0 : header + 1), '\n');
+  using Problem =
+      std::tuple<std::string, std::int64_t, std::int64_t, std::int64_t, std::int64_t, std::string, std::string>;
   std::map<Problem, std::size_t> fastest;
   std::vector<std::pair<RecordedLaunch, std::string>> launches;
   for (std::size_t i = 1; i < records.size(); ++i) {
@@ -132,16 +120,13 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
     if (!taken) {
       continue;
     }
-    const auto [found, is_new] =
-        fastest.emplace(Problem(op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype,
-                                op.recorded.d_dtype),
-                        launches.size() - 1);
+    const auto [found, is_new] = fastest.emplace(
+        Problem(op.name, op.shape.m, op.shape.n, op.shape.k, op.batch, launch.dtype, op.recorded.d_dtype),
+        launches.size() - 1);
     if (!is_new) {
       RecordedLaunch& other = launches[found->second].first;
-      const bool better =
-          op.recorded.time_us > 0 && op.recorded.time_us < other.op.recorded.time_us;
-      (better ? other : launches.back().first).reason =
-          "another kernel for the same problem is faster";
+      const bool better = op.recorded.time_us > 0 && op.recorded.time_us < other.op.recorded.time_us;
+      (better ? other : launches.back().first).reason = "another kernel for the same problem is faster";
       found->second = better ? launches.size() - 1 : found->second;
     }
   }
@@ -156,8 +141,7 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
 
 }  // namespace
 
-const Reader kCutlassProfile{
-    "profile of CUTLASS",
-    [](const Head& head) { return head.text.find(kHeader) != std::string_view::npos; }, read};
+const Reader kCutlassProfile{"profile of CUTLASS",
+                             [](const Head& head) { return head.text.find(kHeader) != std::string_view::npos; }, read};
 
 }  // namespace sptc::workload::blas

@@ -1,20 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "sim/io/text_file.h"
 #include "sim/workload/blas/call.h"
 #include "sim/workload/readers.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <array>
-#include <functional>
-#include <initializer_list>
-#include <map>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace sptc::workload::blas {
 namespace {
@@ -32,8 +18,7 @@ class CublasCall {
     constexpr std::string_view kBegin = "function cublasStatus_t ";
     if (line.starts_with("I! cuBLAS")) {
       const std::size_t at = line.find(kBegin);
-      const std::string_view rest =
-          at == std::string_view::npos ? "" : line.substr(at + kBegin.size());
+      const std::string_view rest = at == std::string_view::npos ? "" : line.substr(at + kBegin.size());
       function_ = rest.substr(0, rest.find('('));
       values_.clear();
       return true;
@@ -55,8 +40,7 @@ class CublasCall {
   /// The call that ended; nothing where it was no GEMM.
   std::optional<BlasCall> finish(const std::string& place) {
     const std::string function = std::exchange(function_, "");
-    const bool gemm =
-        function.find("gemm") != std::string::npos || function.find("Gemm") != std::string::npos;
+    const bool gemm = function.find("gemm") != std::string::npos || function.find("Gemm") != std::string::npos;
     if (!gemm) {
       return std::nullopt;
     }
@@ -66,14 +50,12 @@ class CublasCall {
     };
     for (const std::string_view name : {"m", "n", "k"}) {
       if (!values_.contains(name)) {
-        throw base::InputError(fmt::format(
-            "{}: the call of {} has no {}: the log is cut off, or several programs wrote it", place,
-            io::printable(function), name));
+        io::refuse("{}: the call of {} has no {}: the log is cut off, or several programs wrote it", place,
+                   io::printable(function), name);
       }
     }
-    return call_of_arguments(
-        function.substr(0, function.find("_v2")), value,
-        {"m", "n", "k", "batchCount", "Atype", "Btype", "Ctype", "computeType", "transb"}, place);
+    return call_of_arguments(function.substr(0, function.find("_v2")), value,
+                             {"m", "n", "k", "batchCount", "Atype", "Btype", "Ctype", "computeType", "transb"}, place);
   }
 
  private:
@@ -143,20 +125,17 @@ class LogReader {
     add_once(rocblas_, logged({&lt_}), "the same launch is logged by hipBLASLt");
     add_once(bench_, logged({&lt_, &rocblas_}), "the same launch is logged as a trace");
     if (cusparselt_calls_.empty() && !descriptors_.empty()) {
-      notes.emplace_back(
-          "no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
+      notes.emplace_back("no call of cusparseLtMatmul says its shape: each descriptor counts as one launch");
     }
-    const auto scaled = std::count_if(lt_.begin(), lt_.end(), [](const Placed& placed) {
-      return has_unmodelled_scales(placed.first);
-    });
+    const auto scaled =
+        std::ranges::count_if(lt_, [](const Placed& placed) { return has_unmodelled_scales(placed.first); });
     if (scaled > 0) {
-      notes.push_back(fmt::format(
-          "{} of 8 bits with scales of rows or blocks of 128: the cost of scaling is not simulated",
-          scaled == 1 ? "a launch" : std::to_string(scaled) + " launches"));
+      notes.push_back(
+          fmt::format("{} of 8 bits with scales of rows or blocks of 128: the cost of scaling is not simulated",
+                      scaled == 1 ? "a launch" : std::to_string(scaled) + " launches"));
     }
     if (last_of_.size() > 1) {
-      notes.push_back(
-          fmt::format("launches of {} processes are counted together", last_of_.size()));
+      notes.push_back(fmt::format("launches of {} processes are counted together", last_of_.size()));
     }
     return std::move(list_);
   }
@@ -223,8 +202,7 @@ class LogReader {
   static Extents extents(const BlasCall& call) { return {call.m, call.n, call.k, call.batch}; }
 
   /// Launches of `lists` by extents.
-  static std::map<Extents, std::int64_t> logged(
-      std::initializer_list<const std::vector<Placed>*> lists) {
+  static std::map<Extents, std::int64_t> logged(std::initializer_list<const std::vector<Placed>*> lists) {
     std::map<Extents, std::int64_t> launches;
     for (const std::vector<Placed>* list : lists) {
       for (const auto& [call, place] : *list) {
@@ -235,8 +213,7 @@ class LogReader {
   }
 
   /// A launch of the extents of one that is `logged` elsewhere is the same, for `reason` not taken.
-  void add_once(const std::vector<Placed>& calls, std::map<Extents, std::int64_t> logged,
-                const std::string& reason) {
+  void add_once(const std::vector<Placed>& calls, std::map<Extents, std::int64_t> logged, const std::string& reason) {
     for (const auto& [call, place] : calls) {
       std::int64_t& left = logged[extents(call)];
       BlasCall same = call, own = call;
@@ -257,16 +234,15 @@ class LogReader {
   std::int64_t calls_without_trace_ = 0, heuristics_ = 0;
   std::string heuristic_;  ///< what asked for them
   CublasCall cublas_call_;
-  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_,
-      rocblas_;
+  std::vector<Placed> lt_, cublas_, cusparselt_calls_, descriptors_, descriptor_inputs_, bench_, rocblas_;
   std::map<std::string, std::size_t> last_of_;  ///< by process: its last launch in lt_
   LaunchList list_;
 };
 
 bool recognises(const Head& head) {
-  static constexpr std::string_view kMarks[] = {
-      "][cublasLt][", "[cublasLt][",      "][CUSPARSELT][", "][HIPBLASLT][",
-      "I! cuBLAS (",  "hipblaslt-bench ", "rocblas-bench ", "rocblas_function: "};
+  static constexpr std::string_view kMarks[] = {"][cublasLt][",   "[cublasLt][",       "][CUSPARSELT][",
+                                                "][HIPBLASLT][",  "I! cuBLAS (",       "hipblaslt-bench ",
+                                                "rocblas-bench ", "rocblas_function: "};
   for (const std::string_view mark : kMarks) {
     if (head.text.find(mark) != std::string_view::npos) {
       return true;

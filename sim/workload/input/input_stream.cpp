@@ -1,26 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/input/input_stream.h"
 
-#include "models/base/error.h"
-#include "sim/io/archive.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <streambuf>
-#include <string>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::workload::input {
 namespace {
 
 constexpr std::size_t kHeadBytes = 256 << 10;
-/// What says the layers in a directory of a model.
 constexpr const char* kModelFile = "config.json";
 /// More than recordings compress to.
 constexpr io::UnpackBound kUnpackBound{64 << 20, 500};
@@ -28,8 +20,7 @@ constexpr io::UnpackBound kUnpackBound{64 << 20, 500};
 /// `file`, which is null where it could not be opened.
 io::OpenFile opened(std::FILE* file, const std::string& shown) {
   if (file == nullptr) {
-    throw base::InputError(
-        fmt::format("{}: cannot be opened for reading: {}", shown, std::strerror(errno)));
+    io::refuse("{}: cannot be opened for reading: {}", shown, std::strerror(errno));
   }
   return io::OpenFile(file);
 }
@@ -38,16 +29,16 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) {
-    throw base::InputError(shown + ": no such file");
+    io::refuse("{}: no such file", shown);
   }
   if (std::filesystem::is_directory(status)) {
-    throw base::InputError(
-        shown +
-        ": is a directory without config.json: give the file in it that says the layers: an "
-        "ONNX model, a recording or a workload");
+    io::refuse(
+        "{}: is a directory without config.json: give the file in it that says the layers: an "
+        "ONNX model, a recording or a workload",
+        shown);
   }
   if (std::filesystem::is_block_file(status)) {
-    throw base::InputError(shown + ": not a regular file");
+    io::refuse("{}: not a regular file", shown);
   }
   io::OpenFile file = opened(std::fopen(path.c_str(), "rbe"), shown);
   if (std::filesystem::is_regular_file(status)) {
@@ -56,13 +47,10 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
   return file;
 }
 
-/// The config.json of a directory of a model, where `given` is one.
 std::filesystem::path model_file(const std::filesystem::path& given) {
   std::error_code error;
   const std::filesystem::path file = given / kModelFile;
-  return std::filesystem::is_directory(given, error) && std::filesystem::exists(file, error)
-             ? file
-             : given;
+  return std::filesystem::is_directory(given, error) && std::filesystem::exists(file, error) ? file : given;
 }
 
 /// That the weights beside the config.json of a directory are not read; empty where there are none.
@@ -91,27 +79,23 @@ std::pair<std::filesystem::path, std::string> path_and_member(const std::filesys
 
 /// The name of the member of `tar` to read, which is at `member`: the one that is asked for, else
 /// the largest, which is said in `choice` where there are several.
-std::string chosen_member(io::Archive& tar, std::optional<io::Archive::Member> member,
-                          const std::string& wanted, const std::string& shown,
-                          std::string& choice) {
+std::string chosen_member(io::Archive& tar, std::optional<io::Archive::Member> member, const std::string& wanted,
+                          const std::string& shown, std::string& choice) {
   std::optional<io::Archive::Member> chosen;
   int members = 0;
   for (; member; member = tar.next()) {
     ++members;
-    const bool better =
-        wanted.empty() ? !chosen || member->bytes > chosen->bytes : member->name == wanted;
+    const bool better = wanted.empty() ? !chosen || member->bytes > chosen->bytes : member->name == wanted;
     if (better) {
       chosen = member;
     }
   }
   if (!chosen) {
-    throw base::InputError(wanted.empty() ? shown + ": the tar holds no file"
-                                          : fmt::format("{}: the tar holds no file '{}'", shown,
-                                                        io::printable(wanted)));
+    io::refuse("{}: the tar holds no file{}", shown, wanted.empty() ? "" : fmt::format(" '{}'", io::printable(wanted)));
   }
   if (wanted.empty() && members > 1) {
-    choice = fmt::format("of {} files in the tar the largest is read, {}; {}:NAME reads another",
-                         members, io::printable(chosen->name), shown);
+    choice = fmt::format("of {} files in the tar the largest is read, {}; {}:NAME reads another", members,
+                         io::printable(chosen->name), shown);
   }
   return chosen->name;
 }
@@ -175,14 +159,12 @@ InputStream::InputStream(std::string bytes, const std::string& name)
 
 InputStream::~InputStream() = default;
 
-void InputStream::unwrap(io::OpenFile file, const std::filesystem::path& reopen,
-                         const std::string& wanted) {
+void InputStream::unwrap(io::OpenFile file, const std::filesystem::path& reopen, const std::string& wanted) {
   auto archive = std::make_unique<io::Archive>(std::move(file), name_, kUnpackBound);
   std::optional<io::Archive::Member> member = archive->next();
   if (!archive->is_tar()) {
     if (!wanted.empty()) {
-      throw base::InputError(name_ + ": is no tar, so it has no member '" + io::printable(wanted) +
-                             "'");
+      io::refuse("{}: is no tar, so it has no member '{}'", name_, io::printable(wanted));
     }
   } else if (reopen.empty()) {
     choice_ = "standard input passes once, so the first file of the tar is read";
@@ -215,7 +197,7 @@ std::optional<std::string_view> InputStream::line(std::size_t max_bytes) {
   while (std::getline(*stream_, line_)) {
     ++line_number_;
     if (line_.size() > max_bytes) {
-      throw base::InputError(fmt::format("{}: a line of more than {} bytes", place(), max_bytes));
+      io::refuse("{}: a line of more than {} bytes", place(), max_bytes);
     }
     if (!line_.empty() && line_ != "\r") {
       return line_;
@@ -233,8 +215,7 @@ std::string InputStream::rest(std::size_t max_bytes) {
   while (stream_->peek() != std::istream::traits_type::eof()) {
     const auto ready = static_cast<std::size_t>(buffer_->in_avail());
     if (bytes.size() + ready > max_bytes) {
-      throw base::InputError(fmt::format(
-          "{}: more than the {} bytes allowed for a file of this kind", name_, max_bytes));
+      io::refuse("{}: more than the {} bytes allowed for a file of this kind", name_, max_bytes);
     }
     const std::size_t before = bytes.size();
     bytes.resize(before + ready);

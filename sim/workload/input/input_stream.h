@@ -3,13 +3,7 @@
 
 #include "sim/io/archive.h"
 
-#include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <istream>
-#include <memory>
-#include <optional>
-#include <string>
 #include <string_view>
 
 namespace sptc::workload::input {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/input/json_elements.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <streambuf>
-#include <utility>
 
 namespace sptc::workload::input {
 namespace {
@@ -49,22 +44,18 @@ std::size_t sequence_length(unsigned char first) {
 bool continues(std::string_view held, unsigned char c) {
   const auto first = static_cast<unsigned char>(held[0]);
   const bool second = held.size() == 1;
-  const unsigned char least = second && first == 0xE0   ? 0xA0
-                              : second && first == 0xF0 ? 0x90
-                                                        : 0x80;
+  const unsigned char least = second && first == 0xE0 ? 0xA0 : second && first == 0xF0 ? 0x90 : 0x80;
   const unsigned char most = second && first == 0xED ? 0x9F : second && first == 0xF4 ? 0x8F : 0xBF;
   return c >= least && c <= most;
 }
 
-/// Mends what writers of traces get wrong and Chrome, Perfetto or Python's json take: control
-/// characters, backslashes and bytes of no UTF-8 in strings, commas before a closing bracket, NaN
-/// and Infinity (null then), and closing brackets that are missing behind the last whole event.
-/// What is right passes as it is. Takes the text in pieces.
+/// Mends what Chrome, Perfetto or Python's json take: control characters, backslashes and bytes of
+/// no UTF-8 in strings, commas before a closing bracket, NaN and Infinity (null then), and brackets
+/// missing behind the last whole event. Takes the text in pieces.
 class JsonRepair {
  public:
   /// Appends `piece`, mended, to `mended`. What the next piece decides is kept back.
   void take(std::string_view piece, std::string& mended);
-  /// The same at the end of the text.
   void finish(std::string& mended);
   /// What was mended, in one sentence; empty where nothing was.
   std::string text() const;
@@ -190,7 +181,7 @@ void JsonRepair::flush_space(std::string& mended) {
 void JsonRepair::end_word(std::string& mended) {
   static constexpr std::string_view kNumbers[] = {"NaN",      "-NaN",      "nan", "-nan", "inf",
                                                   "Infinity", "-Infinity", "Inf", "-inf", "-Inf"};
-  if (std::find(std::begin(kNumbers), std::end(kNumbers), held_) != std::end(kNumbers)) {
+  if (std::ranges::find(kNumbers, held_) != std::end(kNumbers)) {
     held_ = "null";
     ++words_;
   }
@@ -270,13 +261,10 @@ std::string JsonRepair::text() const {
 /// Builds the elements from what the parser meets.
 class ElementReader : public nlohmann::json_sax<json> {
  public:
-  ElementReader(const std::string& file, const std::vector<std::string_view>& keys,
-                const OnElement& on_element)
+  ElementReader(const std::string& file, const std::vector<std::string_view>& keys, const OnElement& on_element)
       : file_(file), keys_(keys), on_element_(on_element) {}
 
-  [[noreturn]] void fail(const std::string& problem) const {
-    throw base::InputError(file_ + ": " + problem);
-  }
+  [[noreturn]] void fail(const std::string& problem) const { io::refuse("{}: {}", file_, problem); }
 
   bool null() override { return add(nullptr); }
   bool boolean(bool value) override { return add(value); }
@@ -296,8 +284,7 @@ class ElementReader : public nlohmann::json_sax<json> {
     (depth_ == 1 ? list_ : key_) = std::move(key);
     return true;
   }
-  bool parse_error(std::size_t position, const std::string& last_token,
-                   const json::exception& error) override;
+  bool parse_error(std::size_t position, const std::string& last_token, const json::exception& error) override;
 
  private:
   /// Puts `value` into what is open of the element.
@@ -329,7 +316,7 @@ class ElementReader : public nlohmann::json_sax<json> {
       element_ = std::move(value);
       open_.push_back(&element_);
     } else if (value.is_array() && depth_ <= 2 && (depth_ == 1 || outermost_is_object_)) {
-      in_list_ = std::find(keys_.begin(), keys_.end(), list_) != keys_.end();
+      in_list_ = std::ranges::count(keys_, list_) > 0;
       number_ = 0;
     } else if (depth_ == 1) {
       outermost_is_object_ = true;
@@ -375,8 +362,7 @@ bool ElementReader::parse_error(std::size_t /*position*/, const std::string& /*l
   }
   const bool ends = what.find("unexpected end of input") != std::string_view::npos ||
                     what.find("missing closing quote") != std::string_view::npos;
-  fail("not valid JSON: " + io::printable(what) +
-       (ends && depth_ > 0 ? "; the file is cut off" : ""));
+  fail("not valid JSON: " + io::printable(what) + (ends && depth_ > 0 ? "; the file is cut off" : ""));
 }
 
 /// Hands the bytes of another over, mended, and refuses what the parser would leave unread.
@@ -389,8 +375,7 @@ class MendedBuffer : public std::streambuf {
   int_type underflow() override {
     mended_.clear();
     while (mended_.empty() && !ended_) {
-      const std::streamsize bytes =
-          source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
+      const std::streamsize bytes = source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
       if (bytes <= 0) {
         ended_ = true;
         repair_.finish(mended_);
@@ -452,8 +437,8 @@ std::vector<std::string> top_level_keys(std::string_view head) {
   return keys;
 }
 
-std::string read_elements(std::istream& stream, const std::string& file,
-                          const std::vector<std::string_view>& keys, const OnElement& on_element) {
+std::string read_elements(std::istream& stream, const std::string& file, const std::vector<std::string_view>& keys,
+                          const OnElement& on_element) {
   ElementReader reader(file, keys, on_element);
   MendedBuffer buffer(*stream.rdbuf(), reader);
   std::istream bounded(&buffer);

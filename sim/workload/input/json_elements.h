@@ -16,15 +16,12 @@ namespace sptc::workload::input {
 std::vector<std::string> top_level_keys(std::string_view head);
 
 /// Gets an object or array among the elements of the list `key`, and its number among them.
-using OnElement =
-    std::function<void(std::string_view key, std::size_t number, const nlohmann::json& element)>;
+using OnElement = std::function<void(std::string_view key, std::size_t number, const nlohmann::json& element)>;
 
-/// Reads JSON of any size, with the faults that writers of traces make (JsonRepair mends them), and
-/// hands over one by one the elements of those arrays whose keys, in the outermost object, are in
-/// `keys`; "" is that of an outermost array. Integers beyond 64 bits are the largest. Returns what
-/// was mended in one sentence, empty where nothing was. Throws InputError with line and column;
-/// `file` is for messages.
-std::string read_elements(std::istream& stream, const std::string& file,
-                          const std::vector<std::string_view>& keys, const OnElement& on_element);
+/// Reads JSON of any size, mended where writers of traces err, and hands over the elements of those
+/// arrays whose keys in the outermost object are in `keys`; "" is an outermost array. Integers
+/// beyond 64 bits are the largest. Returns what was mended, one sentence. Throws InputError.
+std::string read_elements(std::istream& stream, const std::string& file, const std::vector<std::string_view>& keys,
+                          const OnElement& on_element);
 
 }  // namespace sptc::workload::input

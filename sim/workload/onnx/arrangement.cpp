@@ -2,18 +2,11 @@
 //
 // Operators that arrange elements anew: their extents and, where they are known, their elements.
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <numeric>
-#include <optional>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -30,8 +23,7 @@ Dims strides_of(const Value& x) {
 }
 
 /// Elements of `from` at `offset` + index * stride over all indices below `dims`.
-std::optional<Numbers> strided(const Value& from, const Dims& dims, const Dims& strides,
-                               std::int64_t offset) {
+std::optional<Numbers> strided(const Value& from, const Dims& dims, const Dims& strides, std::int64_t offset) {
   const auto count = count_of(dims);
   if (!count || !from.numbers) {
     return std::nullopt;
@@ -57,7 +49,6 @@ std::optional<Numbers> strided(const Value& from, const Dims& dims, const Dims& 
   return result;
 }
 
-/// Gives `y` these extents and elements.
 void view(const Value& x, const Dims& dims, const Dims& strides, std::int64_t offset, Value& y) {
   y.dims = dims;
   y.numbers = strided(x, dims, strides, offset);
@@ -96,8 +87,7 @@ void reshape(const Node& node, const Inputs& in, Value& y) {
     if (!elements || !(known > 0) || extent != std::floor(extent)) {
       return;
     }
-    (*shape)[*open] = extent <= static_cast<double>(kMaxExtent) ? static_cast<std::int64_t>(extent)
-                                                                : kMaxExtent + 1;
+    (*shape)[*open] = extent <= static_cast<double>(kMaxExtent) ? static_cast<std::int64_t>(extent) : kMaxExtent + 1;
   }
   y.dims = shape;
   y.numbers = in[0].numbers;
@@ -221,16 +211,15 @@ void slice(const Node& node, const Inputs& in, Value& y) {
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const std::int64_t given = axes && i < axes->size() ? (*axes)[i] : static_cast<std::int64_t>(i);
     const auto axis = axis_of(given, size(x));
-    const std::int64_t step = std::clamp<std::int64_t>(steps && i < steps->size() ? (*steps)[i] : 1,
-                                                       -kMaxExtent, kMaxExtent);
+    const std::int64_t step =
+        std::clamp<std::int64_t>(steps && i < steps->size() ? (*steps)[i] : 1, -kMaxExtent, kMaxExtent);
     if (!axis || step == 0) {
       return;
     }
     const std::int64_t extent = x[*axis];
     const bool back = step < 0;
     const auto place_of = [&](std::int64_t place, std::int64_t least) {
-      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, least,
-                                      back ? extent - 1 : extent);
+      return std::clamp<std::int64_t>(place < 0 ? place + extent : place, least, back ? extent - 1 : extent);
     };
     const std::int64_t begin = extent == 0 ? 0 : place_of((*starts)[i], 0);
     const std::int64_t end = extent == 0 ? 0 : place_of((*ends)[i], back ? -1 : 0);

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <map>
-#include <string>
-#include <string_view>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -26,8 +21,7 @@ Lowered recurrence(const Call& call) {
   const Value& x = call.input(0);
   const Value& w = call.input(1);
   const Value& r = call.input(2);
-  const bool known = x.dims && w.dims && r.dims && x.dims->size() == 3 && w.dims->size() == 3 &&
-                     r.dims->size() == 3;
+  const bool known = x.dims && w.dims && r.dims && x.dims->size() == 3 && w.dims->size() == 3 && r.dims->size() == 3;
   if (!known) {
     return unknown(call, x, w);
   }
@@ -50,12 +44,11 @@ Lowered recurrence(const Call& call) {
   result.launches[1].op.values = matrix_of(call, r, false, of_state, directions);
   result.launches[1].op.count = steps;
   result.launches[1].op.input.clear();
-  const Dims last =
-      batch_first ? Dims{sequences, directions, hidden} : Dims{directions, sequences, hidden};
-  result.outputs = {activation(batch_first ? Dims{sequences, steps, directions, hidden}
-                                           : Dims{steps, directions, sequences, hidden},
-                               x.type),
-                    activation(last, x.type), activation(last, x.type)};
+  const Dims last = batch_first ? Dims{sequences, directions, hidden} : Dims{directions, sequences, hidden};
+  result.outputs = {
+      activation(batch_first ? Dims{sequences, steps, directions, hidden} : Dims{steps, directions, sequences, hidden},
+                 x.type),
+      activation(last, x.type), activation(last, x.type)};
   return result;
 }
 
@@ -65,14 +58,11 @@ struct AttentionShape {
 };
 
 /// Scores and context: keys and values are A.
-void add_attention(const Call& call, const AttentionShape& shape, const std::string& dtype,
-                   Lowered& result) {
+void add_attention(const Call& call, const AttentionShape& shape, const std::string& dtype, Lowered& result) {
   const std::int64_t groups = extent_product({shape.batch, shape.heads / shape.shared});
   const std::int64_t queries = extent_product({shape.queries, shape.shared});
-  result.launches.push_back(
-      launch(call, {shape.keys, queries, shape.head}, groups, false, dtype, ".scores"));
-  result.launches.push_back(
-      launch(call, {shape.value_head, queries, shape.keys}, groups, false, dtype, ".context"));
+  result.launches.push_back(launch(call, {shape.keys, queries, shape.head}, groups, false, dtype, ".scores"));
+  result.launches.push_back(launch(call, {shape.value_head, queries, shape.keys}, groups, false, dtype, ".context"));
 }
 
 /// Positions of the past that an input [.., past, features] holds; 0 where there is none.
@@ -85,8 +75,8 @@ Lowered projected_attention(const Call& call) {
   const Value& x = call.input(0);
   const Value& w = call.input(1);
   const std::int64_t heads = count_of(call.node, "num_heads", 0);
-  const bool known = x.dims && w.dims && x.dims->size() == 3 && w.dims->size() == 2 && heads > 0 &&
-                     (*w.dims)[0] == (*x.dims)[2];
+  const bool known =
+      x.dims && w.dims && x.dims->size() == 3 && w.dims->size() == 2 && heads > 0 && (*w.dims)[0] == (*x.dims)[2];
   if (!known) {
     return unknown(call, x, w);
   }
@@ -106,8 +96,7 @@ Lowered projected_attention(const Call& call) {
   }
   result.launches[0].op.values = matrix_of(call, weight, true, projection);
   const std::int64_t past = past_of(call.input(quantized ? 8 : 4));
-  add_attention(call, {batch, heads, tokens, past + tokens, sizes[0] / heads, sizes[2] / heads},
-                dtype, result);
+  add_attention(call, {batch, heads, tokens, past + tokens, sizes[0] / heads, sizes[2] / heads}, dtype, result);
   const Type type = quantized ? Type::kFloat : x.type;
   result.outputs = {activation({batch, tokens, sizes[2]}, type),
                     activation({2, batch, heads, past + tokens, sizes[0] / heads}, type)};
@@ -128,16 +117,15 @@ std::optional<Dims> by_heads(const Value& value, std::int64_t heads) {
              : std::nullopt;
 }
 
-/// Attention of (query, key, value, ..) that were projected before: of ONNX, and MultiHeadAttention
-/// and GroupQueryAttention of com.microsoft.
+/// Lowers attention of (query, key, value, ..) that were projected before: of ONNX, and those of
+/// com.microsoft.
 Lowered attention(const Call& call) {
   const Node& node = call.node;
   if (node.op == "QAttention" || (node.op == "Attention" && node.domain == "com.microsoft")) {
     return projected_attention(call);
   }
   const bool grouped = node.op == "GroupQueryAttention";
-  const std::int64_t heads =
-      count_of(node, node.op == "Attention" ? "q_num_heads" : "num_heads", 0);
+  const std::int64_t heads = count_of(node, node.op == "Attention" ? "q_num_heads" : "num_heads", 0);
   const std::int64_t kv_heads = count_of(node, "kv_num_heads", heads);
   Value query = call.input(0), key = call.input(1), value = call.input(2);
   if (grouped && query.dims && !key.dims && key.lost.empty() && query.dims->size() == 3 &&
@@ -154,13 +142,12 @@ Lowered attention(const Call& call) {
   const std::int64_t past = past_of(call.input(past_place));
   const std::int64_t keys = past + (*k)[2];
   Lowered result;
-  add_attention(call, {(*q)[0], (*q)[1], (*q)[2], keys, (*q)[3], (*v)[3], (*q)[1] / (*k)[1]},
-                type_of(node, query, key), result);
+  add_attention(call, {(*q)[0], (*q)[1], (*q)[2], keys, (*q)[3], (*v)[3], (*q)[1] / (*k)[1]}, type_of(node, query, key),
+                result);
   const bool four = query.dims->size() == 4 && node.op == "Attention";
-  const Dims output = four ? Dims{(*q)[0], (*q)[1], (*q)[2], (*v)[3]}
-                           : Dims{(*q)[0], (*q)[2], extent_product({(*q)[1], (*v)[3]})};
-  result.outputs = {activation(output, query.type),
-                    activation({(*k)[0], (*k)[1], keys, (*k)[3]}, query.type),
+  const Dims output =
+      four ? Dims{(*q)[0], (*q)[1], (*q)[2], (*v)[3]} : Dims{(*q)[0], (*q)[2], extent_product({(*q)[1], (*v)[3]})};
+  result.outputs = {activation(output, query.type), activation({(*k)[0], (*k)[1], keys, (*k)[3]}, query.type),
                     activation({(*v)[0], (*v)[1], keys, (*v)[3]}, query.type)};
   return result;
 }
@@ -173,13 +160,12 @@ Lowered sum_of_products(const Call& call) {
   std::string text = equation == nullptr ? "" : equation->text;
   text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
   const std::size_t comma = text.find(','), arrow = text.find("->");
-  const bool two = comma < arrow && arrow != std::string::npos && text.rfind(',') == comma &&
-                   text.find('.') == std::string::npos;
+  const bool two =
+      comma < arrow && arrow != std::string::npos && text.rfind(',') == comma && text.find('.') == std::string::npos;
   const std::string a = two ? text.substr(0, comma) : "";
   const std::string b = two ? text.substr(comma + 1, arrow - comma - 1) : "";
   const std::string sum = two ? text.substr(arrow + 2) : "";
-  if (!two || !x.dims || !y.dims || a.size() != x.dims->size() || b.size() != y.dims->size() ||
-      sum.size() > kMaxRank) {
+  if (!two || !x.dims || !y.dims || a.size() != x.dims->size() || b.size() != y.dims->size() || sum.size() > kMaxRank) {
     Lowered result = unknown(call, x, y);
     result.launches[0].reason = "an Einsum other than of two operands, or of unknown shapes";
     return result;
@@ -208,10 +194,8 @@ Lowered sum_of_products(const Call& call) {
   const bool multiplies = a.find_first_of(b) != std::string::npos && k > 1;
   if (multiplies) {  // else no axis is summed over
     const bool weight_first = x.constant && !y.constant;
-    const base::GemmShape shape =
-        weight_first ? base::GemmShape{of_a, of_b, k} : base::GemmShape{of_b, of_a, k};
-    result.launches.push_back(
-        launch(call, shape, batch, x.constant || y.constant, type_of(call.node, x, y)));
+    const base::GemmShape shape = weight_first ? base::GemmShape{of_a, of_b, k} : base::GemmShape{of_b, of_a, k};
+    result.launches.push_back(launch(call, shape, batch, x.constant || y.constant, type_of(call.node, x, y)));
   }
   return result;
 }

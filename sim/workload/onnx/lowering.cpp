@@ -1,20 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/text_file.h"
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/workload_text.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
 
 using namespace lowering;
 
-/// An operand, whose origin has its zero points; those of several rows or columns stand along
-/// `axis`.
+/// An operand, whose origin has its zero points; several of them stand along `axis`.
 Value operand(const Call& call, bool second, std::int64_t axis) {
   const Operands& places = find_operator(call.node.op)->operands;
   const std::size_t index = second ? places.second : 0;
@@ -44,8 +39,7 @@ void keep_weight_bits(std::int64_t bits, std::int64_t block, RecordedLaunch& lau
     return;
   }
   launch.op.storage.weight = bits == kFour ? numerics::DataType::kS4 : numerics::DataType::kS8;
-  launch.op.storage.scale_block =
-      block > 0 && block <= kMostInScaleBlock ? static_cast<int>(block) : 0;
+  launch.op.storage.scale_block = block > 0 && block <= kMostInScaleBlock ? static_cast<int>(block) : 0;
 }
 
 bool has_four_bits(Type type) {
@@ -61,8 +55,7 @@ std::int64_t weight_only_bits(const Value& x, const Value& w) {
 
 Lowered product(const Call& call) {
   const Node& node = call.node;
-  const bool transpose_a = node.integer("transA", 0) != 0,
-             transpose_b = node.integer("transB", 0) != 0;
+  const bool transpose_a = node.integer("transA", 0) != 0, transpose_b = node.integer("transB", 0) != 0;
   const Value a = operand(call, false, transpose_a ? -1 : -2);
   const Value b = operand(call, true, transpose_b ? -2 : -1);
   if (!a.dims || !b.dims || a.dims->empty() || b.dims->empty()) {
@@ -99,8 +92,8 @@ Lowered product(const Call& call) {
     result.launches.push_back(launch(call, {n, m, k}, batch, b.constant, dtype));
     result.launches[0].op.values = matrix_of(call, b, !transpose_b, {n, m, k}, batch);
   }
-  keep_weight_bits(weight_only_bits(b.constant ? a : b, b.constant ? b : a),
-                   (b.constant ? b : a).scale_block, result.launches[0]);
+  keep_weight_bits(weight_only_bits(b.constant ? a : b, b.constant ? b : a), (b.constant ? b : a).scale_block,
+                   result.launches[0]);
   if (dtype == "e2m1") {
     result.launches[0].op.storage.scale_block =
         static_cast<int>(std::clamp<std::int64_t>(b.scale_block, 0, kMostInScaleBlock));
@@ -142,7 +135,7 @@ Lowered packed_product(const Call& call) {
   return {{std::move(taken)}, {activation(dims, x.type)}};
 }
 
-/// Of two axes, padded alike on both sides, the operation keeps the geometry.
+/// An operation of two axes, padded alike on both sides, keeps the geometry.
 void keep_geometry(const Dims& x, const Window& window, std::int64_t groups, Operation& op) {
   if (x.size() != 4 || window.pads[0] != window.pads[2] || window.pads[1] != window.pads[3]) {
     return;
@@ -169,8 +162,7 @@ Lowered convolution(const Call& call) {
   const Value& x = call.input(0);
   const Value w = operand(call, true, 0);
   const bool known = x.dims && w.dims && x.dims->size() >= 3 && w.dims->size() == x.dims->size();
-  const auto window =
-      known ? window_of(call.node, *x.dims, {w.dims->begin() + 2, w.dims->end()}) : std::nullopt;
+  const auto window = known ? window_of(call.node, *x.dims, {w.dims->begin() + 2, w.dims->end()}) : std::nullopt;
   const std::int64_t groups = call.node.integer("group", 1);
   if (!window || groups < 1 || (*x.dims)[1] % groups != 0 || (*w.dims)[0] % groups != 0 ||
       (*w.dims)[1] != (*x.dims)[1] / groups) {
@@ -183,8 +175,8 @@ Lowered convolution(const Call& call) {
     pixels = extent_product({pixels, window->output[i]});
     depth = extent_product({depth, window->kernel[i]});
   }
-  RecordedLaunch taken = launch(call, {(*w.dims)[0] / groups, pixels, depth}, groups, w.constant,
-                                type_of(call.node, x, w));
+  RecordedLaunch taken =
+      launch(call, {(*w.dims)[0] / groups, pixels, depth}, groups, w.constant, type_of(call.node, x, w));
   if (w.origin && !w.origin->transposed && w.origin->dims == *w.dims) {
     taken.op.values = onnx_weight(call.bytes, *w.origin, filter_layout(*w.dims, groups));
   }
@@ -198,8 +190,8 @@ Lowered transposed_convolution(const Call& call) {
   const Value& x = call.input(0);
   const Value& w = call.input(1);
   const std::int64_t groups = node.integer("group", 1);
-  if (!x.dims || !w.dims || x.dims->size() < 3 || w.dims->size() != x.dims->size() ||
-      (*w.dims)[0] != (*x.dims)[1] || groups < 1 || (*x.dims)[1] % groups != 0) {
+  if (!x.dims || !w.dims || x.dims->size() < 3 || w.dims->size() != x.dims->size() || (*w.dims)[0] != (*x.dims)[1] ||
+      groups < 1 || (*x.dims)[1] % groups != 0) {
     return unknown(call, x, w);
   }
   const std::size_t axes = x.dims->size() - 2;
@@ -208,8 +200,7 @@ Lowered transposed_convolution(const Call& call) {
   const Dims pads = node.integers("pads", Dims(2 * axes, 0));
   const Dims more = node.integers("output_padding", Dims(axes, 0));
   const Dims stated = node.integers("output_shape", {});
-  if (stride.size() != axes || dilation.size() != axes || pads.size() != 2 * axes ||
-      more.size() != axes) {
+  if (stride.size() != axes || dilation.size() != axes || pads.size() != 2 * axes || more.size() != axes) {
     return unknown(call, x, w);
   }
   Dims output{(*x.dims)[0], extent_product({(*w.dims)[1], groups})};
@@ -225,12 +216,11 @@ Lowered transposed_convolution(const Call& call) {
         return unknown(call, x, w);
       }
     }
-    output.push_back(stated.size() == axes ? stated[i]
-                                           : spread - stride[i] + more[i] + reach - dilation[i] +
-                                                 1 - pads[i] - pads[i + axes]);
+    output.push_back(stated.size() == axes
+                         ? stated[i]
+                         : spread - stride[i] + more[i] + reach - dilation[i] + 1 - pads[i] - pads[i + axes]);
   }
-  return {{launch(call, {filters, pixels, (*x.dims)[1] / groups}, groups, w.constant,
-                  type_of(node, x, w))},
+  return {{launch(call, {filters, pixels, (*x.dims)[1] / groups}, groups, w.constant, type_of(node, x, w))},
           {activation(output, x.type)}};
 }
 
@@ -270,16 +260,15 @@ Lowered lowering::unknown(const Call& call, const Value& a, const Value& b) {
       lost.empty() ? "the shapes of its operands do not fit" : "its shape is not known: " + lost;
   result.outputs.resize(std::max<std::size_t>(1, call.node.outputs.size()));
   for (Value& output : result.outputs) {
-    output.lost = !lost.empty()
-                      ? lost
-                      : fmt::format("the operands of {} '{}' do not fit",
-                                    io::printable(call.node.op), io::printable(call.node.label()));
+    output.lost = !lost.empty() ? lost
+                                : fmt::format("the operands of {} '{}' do not fit", io::printable(call.node.op),
+                                              io::printable(call.node.label()));
   }
   return result;
 }
 
-RecordedLaunch lowering::launch(const Call& call, const base::GemmShape& shape, std::int64_t batch,
-                                bool weight, std::string dtype, std::string_view part) {
+RecordedLaunch lowering::launch(const Call& call, const base::GemmShape& shape, std::int64_t batch, bool weight,
+                                std::string dtype, std::string_view part) {
   RecordedLaunch taken;
   taken.op.name = call.node.label() + std::string(part);
   taken.op.shape = shape;
@@ -291,9 +280,8 @@ RecordedLaunch lowering::launch(const Call& call, const base::GemmShape& shape, 
 }
 
 std::string lowering::type_of(const Node& node, const Value& x, const Value& w) {
-  const bool integers = node.op.find("Integer") != std::string::npos ||
-                        node.op.starts_with("QLinear") || node.op.starts_with("DynamicQuantize") ||
-                        node.op == "QGemm" || node.op == "QAttention" ||
+  const bool integers = node.op.find("Integer") != std::string::npos || node.op.starts_with("QLinear") ||
+                        node.op.starts_with("DynamicQuantize") || node.op == "QGemm" || node.op == "QAttention" ||
                         (x.quantized && w.quantized);
   const Type type = integers || !x.quantized ? x.type : w.quantized ? Type::kFloat : w.type;
   if (integers && has_four_bits(w.type) && !has_four_bits(x.type)) {
@@ -313,10 +301,8 @@ Value lowering::activation(const Dims& dims, Type type) {
   return value;
 }
 
-std::shared_ptr<const WeightValues> lowering::matrix_of(const Call& call, const Value& operand,
-                                                        bool by_columns,
-                                                        const base::GemmShape& shape,
-                                                        std::int64_t batch) {
+std::shared_ptr<const WeightValues> lowering::matrix_of(const Call& call, const Value& operand, bool by_columns,
+                                                        const base::GemmShape& shape, std::int64_t batch) {
   if (!operand.constant || !operand.origin) {
     return nullptr;
   }

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/onnx/model.h"
 
-#include "models/base/error.h"
-
-#include <fmt/format.h>
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cstring>
 #include <iterator>
-#include <memory>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -34,7 +30,6 @@ constexpr TypeInfo kTypes[] = {{Type::kNone, "", "", ""},
                                {Type::kInt4, "INT4", "", "s4"},
                                {Type::kE2m1, "", "", "e2m1"}};
 
-/// Elements that are stored as `element`.
 Numbers decoded(std::string_view raw, const io::ElementType& element) {
   const auto bytes = static_cast<std::size_t>(element.bytes);
   Numbers numbers;
@@ -44,21 +39,17 @@ Numbers decoded(std::string_view raw, const io::ElementType& element) {
   return numbers;
 }
 
-/// What all messages of a file have in common.
 struct Source {
   std::string_view whole;
   const std::string& file;
   const OpenTensor& open;
 };
 
-/// Goes through the fields of one message, and gives each to what it is for.
 class Message {
  public:
   /// `depth`: graphs in attributes around it.
-  Message(std::string_view bytes, const Source& source, int depth)
-      : rest_(bytes), source_(source), depth_(depth) {}
+  Message(std::string_view bytes, const Source& source, int depth) : rest_(bytes), source_(source), depth_(depth) {}
 
-  /// Goes on to the next field: a number, or bytes.
   bool next() {
     if (rest_.empty()) {
       return false;
@@ -147,16 +138,14 @@ class Message {
   }
   void get(Numbers& to) const {
     if (is_bytes_) {
-      to = bytes_.size() > kMaxReals * sizeof(float) ? Numbers{}
-                                                     : decoded(bytes_, *element_of(Type::kFloat));
+      to = bytes_.size() > kMaxReals * sizeof(float) ? Numbers{} : decoded(bytes_, *element_of(Type::kFloat));
     } else if (to.size() < kMaxIntegers) {
       get(to.emplace_back());
     }
   }
 
   [[noreturn]] void refuse(const std::string& problem) const {
-    throw base::InputError(
-        fmt::format("{}: byte {}: {}", source_.file, rest_.data() - source_.whole.data(), problem));
+    io::refuse("{}: byte {}: {}", source_.file, rest_.data() - source_.whole.data(), problem);
   }
   std::string_view take(std::uint64_t size) {
     if (size > rest_.size()) {
@@ -186,7 +175,6 @@ class Message {
   std::string_view rest_;
   const Source& source_;
   int depth_;
-  // The field.
   std::uint32_t number_ = 0;
   bool is_bytes_ = false;
   std::uint64_t value_ = 0;
@@ -214,8 +202,8 @@ void read_external(Message message, External& external) {
 
 /// Types of which small tensors are kept as numbers.
 bool is_kept(Type type) {
-  return type == Type::kFloat || type == Type::kInt64 || type == Type::kInt32 ||
-         type == Type::kBool || type == Type::kUint8 || type == Type::kInt8;
+  return type == Type::kFloat || type == Type::kInt64 || type == Type::kInt32 || type == Type::kBool ||
+         type == Type::kUint8 || type == Type::kInt8;
 }
 
 Tensor read_tensor(Message message) {
@@ -360,8 +348,7 @@ Function read_function(Message message) {
 }  // namespace
 
 const TypeInfo* find_type(Type type) {
-  const auto* const found = std::find_if(std::begin(kTypes), std::end(kTypes),
-                                         [type](const TypeInfo& row) { return row.type == type; });
+  const auto* const found = std::ranges::find_if(kTypes, [type](const TypeInfo& row) { return row.type == type; });
   return found == std::end(kTypes) ? nullptr : found;
 }
 
@@ -378,8 +365,7 @@ const io::ElementType* element_of(Type type) {
 
 std::optional<std::uint64_t> bytes_of(Type type, const Dims& dims) {
   const io::ElementType* const element = element_of(type);
-  if (element == nullptr ||
-      std::any_of(dims.begin(), dims.end(), [](std::int64_t extent) { return extent < 1; })) {
+  if (element == nullptr || std::ranges::any_of(dims, [](std::int64_t extent) { return extent < 1; })) {
     return std::nullopt;
   }
   return io::packed_bytes(dims, element->bytes);
@@ -389,8 +375,7 @@ void set_elements(Tensor& tensor, std::string_view raw) {
   tensor.raw = raw;
   const io::ElementType* const element = is_kept(tensor.type) ? element_of(tensor.type) : nullptr;
   const std::size_t most = tensor.type == Type::kFloat ? kMaxReals : kMaxIntegers;
-  if (element != nullptr && !raw.empty() &&
-      raw.size() <= most * static_cast<std::size_t>(element->bytes)) {
+  if (element != nullptr && !raw.empty() && raw.size() <= most * static_cast<std::size_t>(element->bytes)) {
     tensor.numbers = decoded(raw, *element);
   }
 }
@@ -423,7 +408,7 @@ Model parse_onnx(std::string_view bytes, const std::string& file, const OpenTens
     message.read(25, model.functions, read_function);
   }
   if (graphs.empty()) {
-    throw base::InputError(file + ": this ONNX model has no graph");
+    io::refuse("{}: this ONNX model has no graph", file);
   }
   model.graph = std::move(graphs.back());
   return model;

@@ -6,26 +6,19 @@
 
 #include "sim/io/tensor_layout.h"
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
+#include <set>
 
 namespace sptc::workload::onnx {
 
 using Dims = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
 
-/// Axes of a tensor, at most.
 inline constexpr std::size_t kMaxRank = 16;
 
-/// Elements of a tensor that are kept as numbers, at most: of integers, and of reals, which are
-/// scales of a Resize and factors of an extent.
+/// Elements of a tensor that are kept as numbers: integers, and reals (scales of a Resize,
+/// factors).
 inline constexpr std::size_t kMaxIntegers = 4096, kMaxReals = 64;
 
 /// TensorProto.DataType, those that matter here.
@@ -58,7 +51,7 @@ struct TypeInfo {
 
 /// The row of `type`; null where it does not matter here.
 const TypeInfo* find_type(Type type);
-/// As ONNX calls it: "INT4"; of those that do not matter here "type 23".
+/// The name that ONNX has for it: "INT4"; of those that do not matter here "type 23".
 std::string name(Type type);
 /// How its elements are stored; null: they are not read.
 const io::ElementType* element_of(Type type);
@@ -77,7 +70,7 @@ struct Tensor {
   Type type = Type::kNone;
   Dims dims;
   std::optional<Numbers> numbers;  ///< of a small tensor of integers or float
-  std::string_view raw;  ///< its elements in order, little-endian, inside the model; may be empty
+  std::string_view raw;            ///< its elements in order, little-endian, inside the model; may be empty
   std::optional<External> external;
 };
 
@@ -102,11 +95,9 @@ struct Node {
   std::vector<std::string> inputs, outputs;
   std::map<std::string, Attribute> attributes;
 
-  /// The attribute `key`, or null.
   const Attribute* find(const std::string& key) const;
   std::int64_t integer(const std::string& key, std::int64_t absent) const;
   Dims integers(const std::string& key, const Dims& absent) const;
-  /// How a launch of it is called.
   std::string label() const;
 };
 
@@ -144,5 +135,30 @@ using OpenTensor = std::function<void(Tensor&)>;
 
 /// Parses `bytes`. Throws InputError "file: byte N: ...".
 Model parse_onnx(std::string_view bytes, const std::string& file, const OpenTensor& open = {});
+
+/// The bytes of a model and of its files of external data, which weights are read from.
+class ModelBytes {
+ public:
+  /// `path` is the file of the model, or of no file.
+  ModelBytes(std::string model, std::filesystem::path path);
+  ~ModelBytes();
+  ModelBytes(const ModelBytes&) = delete;
+  ModelBytes& operator=(const ModelBytes&) = delete;
+
+  /// Its tensors have their elements. Throws InputError "`name`: ..." for external data outside of
+  /// the directory of the model, and beyond a file; those that are not there are absent.
+  Model parse(const std::string& name);
+  const std::set<std::string>& absent() const { return absent_; }
+
+ private:
+  void open(Tensor& tensor, const std::string& name);
+  /// Nothing where there is no such file.
+  const std::string_view* file(const std::string& location, const std::string& place);
+
+  std::string model_;
+  std::filesystem::path path_;
+  std::map<std::string, std::string_view> files_;  ///< mapped into memory
+  std::set<std::string> absent_;
+};
 
 }  // namespace sptc::workload::onnx

@@ -1,20 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/model_bytes.h"
-
-#include "models/base/error.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
+#include "sim/workload/onnx/model.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <optional>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -22,8 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool lies_in(const fs::path& file, const fs::path& directory) {
-  const auto [end, rest] =
-      std::mismatch(directory.begin(), directory.end(), file.begin(), file.end());
+  const auto [end, rest] = std::mismatch(directory.begin(), directory.end(), file.begin(), file.end());
   return end == directory.end();
 }
 
@@ -35,37 +28,32 @@ fs::path confined(const fs::path& model, const std::string& location, const std:
   const fs::path directory = fs::absolute(model, error).parent_path();
   fs::path file = fs::weakly_canonical(directory / below, error);
   if (error) {
-    throw base::InputError(fmt::format("{}: the external data '{}' cannot be opened: {}", place,
-                                       io::printable(location), error.message()));
+    io::refuse("{}: the external data '{}' cannot be opened: {}", place, io::printable(location), error.message());
   }
   const bool inside = lies_in(file, fs::weakly_canonical(directory, error)) ||
                       lies_in(file, fs::weakly_canonical(model, error).parent_path());
   if (location.empty() || below.is_absolute() || *below.begin() == ".." || !inside) {
-    throw base::InputError(
-        fmt::format("{}: the external data '{}' are outside of the directory of the model", place,
-                    io::printable(location)));
+    io::refuse("{}: the external data '{}' are outside of the directory of the model", place, io::printable(location));
   }
   if (fs::equivalent(file, model, error)) {
-    throw base::InputError(place + ": its external data are the model itself");
+    io::refuse("{}: its external data are the model itself", place);
   }
   return file;
 }
 
-/// The bytes of a regular file, mapped.
 std::string_view map_file(const fs::path& path, const std::string& place) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const auto size = fs::file_size(path);
-  void* const bytes = descriptor < 0 || size == 0 ? nullptr
-                                                  : ::mmap(nullptr, static_cast<std::size_t>(size),
-                                                           PROT_READ, MAP_PRIVATE, descriptor, 0);
+  void* const bytes = descriptor < 0 || size == 0
+                          ? nullptr
+                          : ::mmap(nullptr, static_cast<std::size_t>(size), PROT_READ, MAP_PRIVATE, descriptor, 0);
   const int problem = errno;
   if (descriptor >= 0) {
     ::close(descriptor);
   }
   if (descriptor < 0 || bytes == MAP_FAILED) {
-    throw base::InputError(fmt::format("{}: the external data '{}' cannot be read: {}", place,
-                                       io::printable(path.filename().string()),
-                                       std::strerror(problem)));
+    io::refuse("{}: the external data '{}' cannot be read: {}", place, io::printable(path.filename().string()),
+               std::strerror(problem));
   }
   io::announce_input(path);
   return {static_cast<const char*>(bytes), static_cast<std::size_t>(bytes == nullptr ? 0 : size)};
@@ -97,20 +85,15 @@ void ModelBytes::open(Tensor& tensor, const std::string& name) {
   }
   const std::optional<std::uint64_t> wanted = bytes_of(tensor.type, tensor.dims);
   if (wanted && external.bytes && *wanted != *external.bytes) {
-    throw base::InputError(
-        fmt::format("{}: its extents need {} bytes, and its external data are {}", place, *wanted,
-                    *external.bytes));
+    io::refuse("{}: its extents need {} bytes, and its external data are {}", place, *wanted, *external.bytes);
   }
-  const std::uint64_t left =
-      whole->size() - std::min<std::uint64_t>(external.offset, whole->size());
+  const std::uint64_t left = whole->size() - std::min<std::uint64_t>(external.offset, whole->size());
   const std::uint64_t bytes = external.bytes ? *external.bytes : wanted.value_or(left);
   if (external.offset > whole->size() || bytes > left) {
-    throw base::InputError(
-        fmt::format("{}: {} bytes from byte {} on are beyond the {} bytes of '{}'", place, bytes,
-                    external.offset, whole->size(), io::printable(external.location)));
+    io::refuse("{}: {} bytes from byte {} on are beyond the {} bytes of '{}'", place, bytes, external.offset,
+               whole->size(), io::printable(external.location));
   }
-  set_elements(tensor, whole->substr(static_cast<std::size_t>(external.offset),
-                                     static_cast<std::size_t>(bytes)));
+  set_elements(tensor, whole->substr(static_cast<std::size_t>(external.offset), static_cast<std::size_t>(bytes)));
 }
 
 const std::string_view* ModelBytes::file(const std::string& location, const std::string& place) {
@@ -129,8 +112,7 @@ const std::string_view* ModelBytes::file(const std::string& location, const std:
     return nullptr;
   }
   if (!fs::is_regular_file(path, error)) {
-    throw base::InputError(fmt::format("{}: the external data '{}' are no regular file", place,
-                                       io::printable(location)));
+    io::refuse("{}: the external data '{}' are no regular file", place, io::printable(location));
   }
   return &files_.emplace(location, map_file(path, place)).first->second;
 }

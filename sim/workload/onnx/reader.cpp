@@ -1,32 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "models/base/shape.h"
 #include "models/base/text.h"
-#include "sim/io/text_file.h"
-#include "sim/workload/launch_list.h"
-#include "sim/workload/onnx/model_bytes.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/onnx/vectors.h"
-#include "sim/workload/onnx/weight.h"
-#include "sim/workload/open_dims.h"
 #include "sim/workload/readers.h"
-#include "sim/workload/recording.h"
-#include "sim/workload/workload_text.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
-#include <vector>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -79,14 +55,13 @@ Node instantiate(Node node, const Node& call, const Function& function) {
 }
 
 /// The axis along which a Scan takes or gathers its tensor `index` of `rank` axes.
-std::optional<std::ptrdiff_t> scanned_axis(const Node& node, const char* attribute,
-                                           std::size_t index, std::size_t rank) {
+std::optional<std::ptrdiff_t> scanned_axis(const Node& node, const char* attribute, std::size_t index,
+                                           std::size_t rank) {
   const Dims axes = node.integers(attribute, {});
   return rule::axis_of(index < axes.size() ? axes[index] : 0, static_cast<std::int64_t>(rank));
 }
 
-/// Goes through a model in the order of its nodes, with branches, loops and functions, and gathers
-/// what it launches.
+/// Goes through nodes, branches, loops and functions in order, and gathers what they launch.
 class Walker {
  public:
   /// All of them stay. Throws InputError where dimensions are open.
@@ -146,23 +121,21 @@ class Walker {
       return given->second;
     }
     if (!input.has_shape) {
-      throw base::InputError(
-          fmt::format("{}: the shape of the input '{}' is open: give it, for "
-                      "example --input {}=1,3,224,224",
-                      file_, io::printable(input.name), io::printable(input.name)));
+      io::refuse(
+          "{}: the shape of the input '{}' is open: give it, for "
+          "example --input {}=1,3,224,224",
+          file_, io::printable(input.name), io::printable(input.name));
     }
     Dims dims = input.dims;
     for (std::size_t i = 0; i < dims.size(); ++i) {
       if (dims[i] < 0) {
         // Some programs write "?" for what has no name.
         const std::string& name = input.dim_names[i];
-        dims[i] = open.value_or_missing(
-            name.empty() || name == "?" ? fmt::format("{}.{}", input.name, i) : name);
+        dims[i] = open.value_or_missing(name.empty() || name == "?" ? fmt::format("{}.{}", input.name, i) : name);
       }
       if (dims[i] > kMaxExtent) {
-        throw base::InputError(fmt::format("{}: dimension {} of the input '{}' is {}, beyond {}",
-                                           file_, i, io::printable(input.name), dims[i],
-                                           kMaxExtent));
+        io::refuse("{}: dimension {} of the input '{}' is {}, beyond {}", file_, i, io::printable(input.name), dims[i],
+                   kMaxExtent);
       }
     }
     return dims;
@@ -174,9 +147,8 @@ class Walker {
       for (const Input& input : graph.inputs) {
         names.emplace_back(input.name);
       }
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        throw base::InputError(fmt::format("--input: {} has no input {}", file_,
-                                           base::unknown_name(io::printable(name), names)));
+      if (std::ranges::count(names, name) == 0) {
+        io::refuse("--input: {} has no input {}", file_, base::unknown_name(io::printable(name), names));
       }
     }
   }
@@ -184,8 +156,7 @@ class Walker {
   void visit_graph(const Graph& graph) {
     count_visits(graph.values.size() + graph.initializers.size());
     for (const Input& value : graph.values) {
-      if (value.has_shape && std::all_of(value.dims.begin(), value.dims.end(),
-                                         [](std::int64_t extent) { return extent > 0; })) {
+      if (value.has_shape && std::ranges::all_of(value.dims, [](std::int64_t extent) { return extent > 0; })) {
         stated_.insert_or_assign(value.name, &value);
       }
     }
@@ -238,8 +209,7 @@ class Walker {
       return false;
     }
     if (depth_ == kMaxDepth) {
-      throw base::InputError(fmt::format(
-          "{}: functions, branches and loops are nested deeper than {} levels", file_, kMaxDepth));
+      io::refuse("{}: functions, branches and loops are nested deeper than {} levels", file_, kMaxDepth);
     }
     ++depth_;
     if (function != functions_.end()) {
@@ -270,11 +240,11 @@ class Walker {
       std::swap(taken, other);
     }
     if (!condition && in_then + in_else > 0) {
-      notes.push_back(fmt::format(
-          "the condition of If '{}' is not in the model: its {} branch is taken, which has {} GEMM "
-          "operators, and not the other with {}",
-          io::printable(base::shortened(node.label(), 60)), take_else ? "else" : "then",
-          std::max(in_then, in_else), std::min(in_then, in_else)));
+      notes.push_back(
+          fmt::format("the condition of If '{}' is not in the model: its {} branch is taken, which has {} GEMM "
+                      "operators, and not the other with {}",
+                      io::printable(base::shortened(node.label(), 60)), take_else ? "else" : "then",
+                      std::max(in_then, in_else), std::min(in_then, in_else)));
     }
     if (other != nullptr) {
       leave_inner(*other, kAnotherBranch);
@@ -294,13 +264,11 @@ class Walker {
     const Graph* const body = graph_of(node, "body");
     const bool scan = node.op == "Scan";
     const std::int64_t scanned = scan ? node.integer("num_scan_inputs", 0) : 0;
-    if (body == nullptr || (scan && scanned < 1) ||
-        scanned > static_cast<std::int64_t>(inputs.size())) {
+    if (body == nullptr || (scan && scanned < 1) || scanned > static_cast<std::int64_t>(inputs.size())) {
       return;
     }
     const std::size_t first = scan ? 0 : 2;
-    const std::size_t states =
-        std::max(inputs.size(), first) - first - static_cast<std::size_t>(scanned);
+    const std::size_t states = std::max(inputs.size(), first) - first - static_cast<std::size_t>(scanned);
     std::int64_t times = 0;
     Inputs given(first);
     if (!scan) {
@@ -327,8 +295,7 @@ class Walker {
       Value value = carried(value_of(body->outputs[i]));
       if (i - before >= states && value.dims) {  // gathered over the iterations
         Dims dims = *value.dims;
-        const auto axis =
-            scanned_axis(node, "scan_output_axes", i - before - states, dims.size() + 1);
+        const auto axis = scanned_axis(node, "scan_output_axes", i - before - states, dims.size() + 1);
         if (axis && times > 0) {
           dims.insert(dims.begin() + *axis, times);
         }
@@ -364,8 +331,7 @@ class Walker {
     const std::string outer_prefix = std::exchange(prefix_, prefix_ + node.label() + "/");
     for (const Node& inner : function.nodes) {
       const bool refers =
-          std::any_of(inner.attributes.begin(), inner.attributes.end(),
-                      [](const auto& row) { return !row.second.refers_to.empty(); });
+          std::ranges::any_of(inner.attributes, [](const auto& row) { return !row.second.refers_to.empty(); });
       if (refers) {
         visit(instantiate(inner, node, function));
       } else {
@@ -412,21 +378,16 @@ class Walker {
     }
   }
 
-  /// Functions, branches and loops multiply what is in a file, so that there is a limit to what is
-  /// visited. Throws InputError beyond it.
+  /// Throws InputError beyond a limit: functions, branches and loops multiply what is in a file.
   void count_visits(std::size_t visits) {
     constexpr std::size_t kMost = std::size_t{1} << 22;
     if (visits > kMost - visits_) {
-      throw base::InputError(
-          fmt::format("{}: its functions and branches lead to more than {} operators and values",
-                      file_, kMost));
+      io::refuse("{}: its functions and branches lead to more than {} operators and values", file_, kMost);
     }
     visits_ += visits;
   }
 
-  void count_visits(const Node& node) {
-    count_visits(1 + node.inputs.size() + node.outputs.size());
-  }
+  void count_visits(const Node& node) { count_visits(1 + node.inputs.size() + node.outputs.size()); }
 
   Value value_of(const std::string& name) const {
     const auto found = values_.find(name);
@@ -461,9 +422,8 @@ class Walker {
     if (repeats_ == 0) {
       return;  // leave_inner() has said so
     }
-    const bool empty = std::any_of(inputs.begin(), inputs.end(), [](const Value& input) {
-      return input.dims &&
-             std::find(input.dims->begin(), input.dims->end(), 0) != input.dims->end();
+    const bool empty = std::ranges::any_of(inputs, [](const Value& input) {
+      return input.dims && std::find(input.dims->begin(), input.dims->end(), 0) != input.dims->end();
     });
     const base::GemmShape& shape = launch.op.shape;
     if (launch.reason.empty() && empty && (shape.m == 0 || shape.n == 0 || shape.k == 0)) {
@@ -505,22 +465,20 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
   recording.workload.inputs = walker.inputs_at_once;
   std::vector<std::string>& notes = recording.account.notes;
   notes.emplace_back(kTf32Note);
-  notes.emplace_back(
-      "A is the operand that the model holds as a weight; of two activations it is the second");
+  notes.emplace_back("A is the operand that the model holds as a weight; of two activations it is the second");
   recording.account.add_notes(walker.notes);
   if (!bytes->absent().empty()) {
     notes.push_back(fmt::format("weights in {} are not there, so that their values are generated",
                                 io::printable(*bytes->absent().begin())));
   }
   std::move(walker.launches).move_to(recording, input.name());
-  const auto few_bits =
-      std::count_if(recording.workload.operations.begin(), recording.workload.operations.end(),
-                    [](const Operation& op) { return op.storage.weight.has_value(); });
+  const auto few_bits = std::ranges::count_if(recording.workload.operations,
+                                              [](const Operation& op) { return op.storage.weight.has_value(); });
   if (few_bits > 0) {
-    notes.push_back(fmt::format(
-        "weights of 4 or 8 bits in {} operations are dequantised in registers to f16 or bf16: "
-        "kernels of such weights have no TF32",
-        few_bits));
+    notes.push_back(
+        fmt::format("weights of 4 or 8 bits in {} operations are dequantised in registers to f16 or bf16: "
+                    "kernels of such weights have no TF32",
+                    few_bits));
   }
   recording.account.add_notes(mark_sparse_weights(recording.workload.operations));
 }

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/shapes.h"
 
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <initializer_list>
 #include <limits>
 #include <numeric>
-#include <string>
-#include <string_view>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -131,24 +123,23 @@ struct FunctionRow {
   Output output;
   double (*function)(double, double);  ///< of those whose output is `same`: of the first alone
 };
-constexpr FunctionRow kFunctions[] = {
-    {"Neg", same, [](double x, double) { return -x; }},
-    {"Abs", same, [](double x, double) { return std::fabs(x); }},
-    {"Floor", same, [](double x, double) { return std::floor(x); }},
-    {"Ceil", same, [](double x, double) { return std::ceil(x); }},
-    {"Sqrt", same, [](double x, double) { return std::sqrt(x); }},
-    {"Add", binary, of_two<std::plus<>>},
-    {"Sub", binary, of_two<std::minus<>>},
-    {"Mul", binary, of_two<std::multiplies<>>},
-    {"Div", binary, of_two<std::divides<>>},
-    {"Mod", binary, [](double a, double b) { return a - b * std::floor(a / b); }},
-    {"Pow", binary, [](double a, double b) { return std::pow(a, b); }},
-    {"Min", binary, [](double a, double b) { return std::min(a, b); }},
-    {"Max", binary, [](double a, double b) { return std::max(a, b); }},
-    {"ReduceSum", reduce, of_two<std::plus<>>},
-    {"ReduceProd", reduce, of_two<std::multiplies<>>},
-    {"ReduceMin", reduce, [](double a, double b) { return std::min(a, b); }},
-    {"ReduceMax", reduce, [](double a, double b) { return std::max(a, b); }}};
+constexpr FunctionRow kFunctions[] = {{"Neg", same, [](double x, double) { return -x; }},
+                                      {"Abs", same, [](double x, double) { return std::fabs(x); }},
+                                      {"Floor", same, [](double x, double) { return std::floor(x); }},
+                                      {"Ceil", same, [](double x, double) { return std::ceil(x); }},
+                                      {"Sqrt", same, [](double x, double) { return std::sqrt(x); }},
+                                      {"Add", binary, of_two<std::plus<>>},
+                                      {"Sub", binary, of_two<std::minus<>>},
+                                      {"Mul", binary, of_two<std::multiplies<>>},
+                                      {"Div", binary, of_two<std::divides<>>},
+                                      {"Mod", binary, [](double a, double b) { return a - b * std::floor(a / b); }},
+                                      {"Pow", binary, [](double a, double b) { return std::pow(a, b); }},
+                                      {"Min", binary, [](double a, double b) { return std::min(a, b); }},
+                                      {"Max", binary, [](double a, double b) { return std::max(a, b); }},
+                                      {"ReduceSum", reduce, of_two<std::plus<>>},
+                                      {"ReduceProd", reduce, of_two<std::multiplies<>>},
+                                      {"ReduceMin", reduce, [](double a, double b) { return std::min(a, b); }},
+                                      {"ReduceMax", reduce, [](double a, double b) { return std::max(a, b); }}};
 constexpr FunctionRow kTruths[] = {{"Not", same, [](double x, double) { return x == 0 ? 1.0 : 0; }},
                                    {"Equal", binary, of_two<std::equal_to<>>},
                                    {"Greater", binary, of_two<std::greater<>>},
@@ -172,16 +163,15 @@ Operators all_operators() {
     add({op}, {.output = output, .function = function, .type = Type::kBool});
   }
   // The extents of the first input.
-  add({"Sigmoid", "Tanh", "Erf", "Exp", "Log", "LeakyRelu", "HardSigmoid", "HardSwish", "QuickGelu",
-       "Elu", "Selu", "Gelu", "FastGelu", "BiasGelu", "Swish", "Softplus", "Mish", "PRelu", "Celu",
-       "Softsign", "Sin", "Cos", "Round", "Sign", "Reciprocal", "IsNaN", "IsInf",
+  add({"Sigmoid", "Tanh", "Erf", "Exp", "Log", "LeakyRelu", "HardSigmoid", "HardSwish", "QuickGelu", "Elu", "Selu",
+       "Gelu", "FastGelu", "BiasGelu", "Swish", "Softplus", "Mish", "PRelu", "Celu", "Softsign", "Sin", "Cos", "Round",
+       "Sign", "Reciprocal", "IsNaN", "IsInf",
        // Norms, and others.
        "Softmax", "LogSoftmax", "BatchNormalization", "LayerNormalization", "InstanceNormalization",
-       "GroupNormalization", "LRN", "DynamicQuantizeLinear", "GroupNorm",
-       "MeanVarianceNormalization", "RMSNormalization", "SkipSimplifiedLayerNormalization",
-       "SkipGroupNorm", "SkipLayerNormalization", "SimplifiedLayerNormalization", "LpNormalization",
-       "Trilu", "CumSum", "ScatterND", "ScatterElements", "EyeLike", "RandomNormalLike",
-       "RandomUniformLike", "RotaryEmbedding", "QLinearSigmoid", "QLinearLeakyRelu",
+       "GroupNormalization", "LRN", "DynamicQuantizeLinear", "GroupNorm", "MeanVarianceNormalization",
+       "RMSNormalization", "SkipSimplifiedLayerNormalization", "SkipGroupNorm", "SkipLayerNormalization",
+       "SimplifiedLayerNormalization", "LpNormalization", "Trilu", "CumSum", "ScatterND", "ScatterElements", "EyeLike",
+       "RandomNormalLike", "RandomUniformLike", "RotaryEmbedding", "QLinearSigmoid", "QLinearLeakyRelu",
        "QLinearSoftmax"},
       {.output = same});
   add({"Relu", "Clip"}, {.output = same, .keeps_elements = true});
@@ -191,13 +181,11 @@ Operators all_operators() {
   add({"QLinearAdd", "QLinearMul"}, {.output = quantized_binary});
   add({"QLinearConcat"}, {.output = quantized_concat, .needs_extents = false});
   // Axes taken together.
-  add({"ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp",
-       "ArgMax", "ArgMin"},
+  add({"ReduceMean", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp", "ArgMax", "ArgMin"},
       {.output = reduce});
   add({"MaxPool"}, {.output = pool, .keeps_elements = true});
   add({"AveragePool", "LpPool", "QLinearAveragePool"}, {.output = pool});
-  add({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"},
-      {.output = global_pool});
+  add({"GlobalAveragePool", "GlobalMaxPool", "GlobalLpPool", "QLinearGlobalAveragePool"}, {.output = global_pool});
   add({"Resize", "Upsample"}, {.output = resize, .needs_extents = false});
   add_arrangements(all);
   add_values(all);
@@ -212,8 +200,7 @@ std::optional<Numbers> computed(const Operator& row, const Inputs& in, const Dim
     const auto& all = at(in, 0).numbers;
     return !all || all->empty() || count_of(dims) != 1
                ? std::nullopt
-               : std::optional(Numbers{
-                     std::accumulate(all->begin() + 1, all->end(), all->front(), row.function)});
+               : std::optional(Numbers{std::accumulate(all->begin() + 1, all->end(), all->front(), row.function)});
   }
   constexpr std::size_t kMostOperands = 64;  // of Min and Max; each is spread to all elements
   const bool is_unary = row.output == same;
@@ -290,8 +277,7 @@ std::optional<double> rule::elements_of(const Dims& dims) {
   return elements;
 }
 
-std::optional<Dims> rule::parameter(const Node& node, const Inputs& inputs, std::size_t index,
-                                    const char* attribute) {
+std::optional<Dims> rule::parameter(const Node& node, const Inputs& inputs, std::size_t index, const char* attribute) {
   if (auto integers = integers_of(at(inputs, index))) {
     return integers;
   }
@@ -309,8 +295,7 @@ Value rule::with_dims(const Value& like, const std::optional<Dims>& dims) {
 }
 
 bool is_real(Type type) {
-  return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 ||
-         type == Type::kDouble;
+  return type == Type::kFloat || type == Type::kFloat16 || type == Type::kBfloat16 || type == Type::kDouble;
 }
 
 Value constant_of(const Tensor& tensor) {
@@ -325,8 +310,7 @@ Value constant_of(const Tensor& tensor) {
 }
 
 std::optional<double> only_number(const Value& value) {
-  return value.numbers && value.numbers->size() == 1 ? std::optional(value.numbers->front())
-                                                     : std::nullopt;
+  return value.numbers && value.numbers->size() == 1 ? std::optional(value.numbers->front()) : std::nullopt;
 }
 
 std::optional<Dims> integers_of(const Value& value) {
@@ -356,7 +340,7 @@ void settle(Value& value) {
   const bool real = is_real(value.type);
   Numbers& numbers = *value.numbers;
   if (count_of(*value.dims) != numbers.size() || (real && numbers.size() > kMaxReals) ||
-      std::any_of(numbers.begin(), numbers.end(), [](double one) { return std::isnan(one); })) {
+      std::ranges::any_of(numbers, [](double one) { return std::isnan(one); })) {
     value.numbers.reset();
     return;
   }
@@ -384,8 +368,7 @@ std::optional<Window> window_of(const Node& node, const Dims& input, const Dims&
   window.stride = node.integers("strides", Dims(axes, 1));
   window.dilation = node.integers("dilations", Dims(axes, 1));
   window.pads = node.integers("pads", Dims(2 * axes, 0));
-  if (window.stride.size() != axes || window.dilation.size() != axes ||
-      window.pads.size() != 2 * axes) {
+  if (window.stride.size() != axes || window.dilation.size() != axes || window.pads.size() != 2 * axes) {
     return std::nullopt;
   }
   const Attribute* const automatic = node.find("auto_pad");
@@ -403,8 +386,7 @@ std::optional<Window> window_of(const Node& node, const Dims& input, const Dims&
     std::int64_t& after = window.pads[i + axes];
     if (padding.starts_with("SAME")) {
       const std::int64_t wanted = (extent + window.stride[i] - 1) / window.stride[i];
-      const std::int64_t all =
-          std::max<std::int64_t>(0, (wanted - 1) * window.stride[i] + reach - extent);
+      const std::int64_t all = std::max<std::int64_t>(0, (wanted - 1) * window.stride[i] + reach - extent);
       before = padding == "SAME_LOWER" ? (all + 1) / 2 : all / 2;
       after = all - before;
     }
@@ -438,8 +420,8 @@ std::optional<Dims> broadcast(const Dims& a, const Dims& b) {
   return dims;
 }
 
-std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value>& inputs,
-                                       std::size_t quantized, std::size_t zero, std::int64_t axis) {
+std::optional<Origin> quantized_origin(const Node& node, const std::vector<Value>& inputs, std::size_t quantized,
+                                       std::size_t zero, std::int64_t axis) {
   std::optional<Origin> origin = at(inputs, quantized).origin;
   if (!origin) {
     return std::nullopt;
@@ -474,8 +456,7 @@ std::vector<Value> infer_outputs(const Node& node, const std::vector<Value>& inp
   std::vector<Value> outputs(std::max<std::size_t>(1, node.outputs.size()));
   outputs[0] = infer_output(node, inputs);
   const bool alike = node.op == "TopK" || node.op == "MaxPool" || node.op == "Dropout" ||
-                     node.op == "SkipLayerNormalization" ||
-                     node.op == "SkipSimplifiedLayerNormalization";
+                     node.op == "SkipLayerNormalization" || node.op == "SkipSimplifiedLayerNormalization";
   for (std::size_t i = 1; i < outputs.size(); ++i) {
     if (alike) {
       outputs[i] = with_dims(outputs[0], outputs[0].dims);

@@ -2,14 +2,9 @@
 //
 // Operators whose extents, elements or type are values of their operands or attributes.
 #include "sim/workload/onnx/operators.h"
-#include "sim/workload/workload_text.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
 
 namespace sptc::workload::onnx {
 namespace {
@@ -64,8 +59,7 @@ void constant(const Node& node, const Inputs& /*in*/, Value& y) {
 void constant_of_shape(const Node& node, const Inputs& in, Value& y) {
   const Attribute* const given = node.find("value");
   const bool is_given = given != nullptr && given->tensor;
-  const Numbers* const numbers =
-      is_given && given->tensor->numbers ? &*given->tensor->numbers : nullptr;
+  const Numbers* const numbers = is_given && given->tensor->numbers ? &*given->tensor->numbers : nullptr;
   y.dims = integers_of(at(in, 0));
   y.type = is_given ? given->tensor->type : Type::kFloat;
   const auto count = y.dims ? count_of(*y.dims) : std::nullopt;
@@ -76,8 +70,7 @@ void constant_of_shape(const Node& node, const Inputs& in, Value& y) {
 
 /// (start, limit, step)
 void range(const Node& /*node*/, const Inputs& in, Value& y) {
-  const auto start = only_number(at(in, 0)), limit = only_number(at(in, 1)),
-             step = only_number(at(in, 2));
+  const auto start = only_number(at(in, 0)), limit = only_number(at(in, 1)), step = only_number(at(in, 2));
   const bool known = start && limit && step && *step != 0;
   const double count = known ? std::max(0.0, std::ceil((*limit - *start) / *step)) : 0;
   if (!known || !(count <= static_cast<double>(kMaxExtent))) {
@@ -128,8 +121,7 @@ void embed(const Node& /*node*/, const Inputs& in, Value& y) {
 void top_k(const Node& node, const Inputs& in, Value& y) {
   const auto& x = at(in, 0).dims;
   const Attribute* const given = node.find("k");
-  const auto k = given != nullptr ? std::optional(static_cast<double>(given->integer))
-                                  : only_number(at(in, 1));
+  const auto k = given != nullptr ? std::optional(static_cast<double>(given->integer)) : only_number(at(in, 1));
   const auto axis = x ? axis_of(node.integer("axis", -1), size(*x)) : std::nullopt;
   if (axis && k) {
     y.dims = x;

@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/vectors.h"
-
-#include "sim/workload/workload_text.h"
+#include "sim/workload/onnx/operators.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
 
 using Kind = VectorKind;
 
-/// Operators that stand for a vector operation by themselves; Gemm and Conv with their third
-/// operand.
+/// Operators that are vector operations by themselves; Gemm and Conv are with their third operand.
 constexpr std::pair<std::string_view, Kind> kOperators[] = {
     {"Erf", Kind::kTanh},       {"Transpose", Kind::kCopy},
     {"Gemm", Kind::kBias},      {"Sigmoid", Kind::kSigmoid},
@@ -40,27 +31,20 @@ struct Formula {
   Kind kind;
   std::string_view operators;
 };
-constexpr Formula kFormulas[] = {
-    {Kind::kLayerNorm, "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add"},
-    {Kind::kGelu, "Div Erf Add Mul Mul"},
-    {Kind::kGelu, "Mul Erf Add Mul Mul"},
-    {Kind::kGelu, "Pow Mul Add Mul Tanh Add Mul Mul"},
-    {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Div Mul Mul"},
-    {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Reciprocal Mul Mul"},
-    {Kind::kSilu, "Sigmoid Mul"}};
+constexpr Formula kFormulas[] = {{Kind::kLayerNorm, "ReduceMean Sub Pow ReduceMean Add Sqrt Div Mul Add"},
+                                 {Kind::kGelu, "Div Erf Add Mul Mul"},
+                                 {Kind::kGelu, "Mul Erf Add Mul Mul"},
+                                 {Kind::kGelu, "Pow Mul Add Mul Tanh Add Mul Mul"},
+                                 {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Div Mul Mul"},
+                                 {Kind::kRmsNorm, "Pow ReduceMean Add Sqrt Reciprocal Mul Mul"},
+                                 {Kind::kSilu, "Sigmoid Mul"}};
 
 /// How many of `steps`, from the first on, are those of `formula`; 0: they are others.
 std::size_t matched(const Formula& formula, std::span<const Step> steps) {
-  std::string_view rest = formula.operators;
-  std::size_t used = 0;
-  for (; !rest.empty(); ++used) {
-    const std::string_view op = rest.substr(0, rest.find(' '));
-    if (used == steps.size() || steps[used].op != op) {
-      return 0;
-    }
-    rest.remove_prefix(std::min(rest.size(), op.size() + 1));
-  }
-  return used;
+  const std::vector<std::string_view> wanted = parts_of(formula.operators, ' ');
+  return steps.size() >= wanted.size() && std::ranges::equal(wanted, steps.first(wanted.size()), {}, {}, &Step::op)
+             ? wanted.size()
+             : 0;
 }
 
 std::int64_t elements(const Value& value) {
@@ -76,8 +60,7 @@ std::int64_t elements(const Value& value) {
 
 /// Whether it is made of what flows through the network.
 bool flows(const Value& value) {
-  const bool shape =
-      value.numbers || value.type == Type::kInt64 || value.type == Type::kInt32 || value.constant;
+  const bool shape = value.numbers || value.type == Type::kInt64 || value.type == Type::kInt32 || value.constant;
   return value.dims && !value.dims->empty() && !shape && elements(value) > 1;
 }
 
@@ -102,17 +85,14 @@ Kind kind_of_binary(bool adds, const std::vector<Value>& inputs, const Value& ou
   return Kind::kScale;
 }
 
-std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inputs,
-                            const Value& output) {
+std::optional<Kind> kind_of(const std::string& op, const std::vector<Value>& inputs, const Value& output) {
   if (op == "Add" || op == "Sub" || op == "Mul" || op == "Div") {
     return kind_of_binary(op == "Add" || op == "Sub", inputs, output);
   }
-  if (op == "Gather" && inputs.size() > 1 && inputs[0].constant && inputs[0].dims &&
-      inputs[0].dims->size() == 2) {
+  if (op == "Gather" && inputs.size() > 1 && inputs[0].constant && inputs[0].dims && inputs[0].dims->size() == 2) {
     return Kind::kEmbedding;
   }
-  const auto* const known = std::find_if(std::begin(kOperators), std::end(kOperators),
-                                         [&](const auto& row) { return row.first == op; });
+  const auto* const known = std::ranges::find_if(kOperators, [&](const auto& row) { return row.first == op; });
   return known == std::end(kOperators) ? std::nullopt : std::optional(known->second);
 }
 
@@ -129,19 +109,18 @@ std::optional<VectorOperation> operation(Kind kind, const Step& step, const Step
   op.tensors = step.op == "SkipLayerNormalization" ? 2 : info(kind).tensors;
   op.after = step.after;
   op.count = step.count;
-  const bool fits = op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent &&
-                    op.input_rows <= kMaxExtent && op.columns <= kMaxExtent;
+  const bool fits = op.rows >= 1 && op.input_rows >= 1 && op.rows <= kMaxExtent && op.input_rows <= kMaxExtent &&
+                    op.columns <= kMaxExtent;
   return fits ? std::optional(op) : std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Step> step_of(const Node& node, const std::vector<Value>& inputs,
-                            const Value& output) {
+std::optional<Step> step_of(const Node& node, const std::vector<Value>& inputs, const Value& output) {
   if (!output.dims || (output.numbers && !is_real(output.type))) {
     return std::nullopt;
   }
-  const bool flow = std::any_of(inputs.begin(), inputs.end(), flows);
+  const bool flow = std::ranges::any_of(inputs, flows);
   const std::optional<Kind> kind = kind_of(node.op, inputs, output);
   const bool part = node.op == "ReduceMean" || node.op == "Reciprocal";
   if (!(flow && (kind || part)) && kind != Kind::kEmbedding) {
@@ -161,8 +140,7 @@ std::vector<VectorOperation> vector_operations(std::span<const Step> steps) {
   std::vector<VectorOperation> result;
   while (!steps.empty()) {
     const auto* const formula =
-        std::find_if(std::begin(kFormulas), std::end(kFormulas),
-                     [&](const Formula& row) { return matched(row, steps) > 0; });
+        std::ranges::find_if(kFormulas, [&](const Formula& row) { return matched(row, steps) > 0; });
     const bool is_formula = formula != std::end(kFormulas);
     const std::size_t used = is_formula ? matched(*formula, steps) : 1;
     const std::optional<Kind> kind = is_formula ? formula->kind : steps.front().kind;

@@ -1,32 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/onnx/weight.h"
-
 #include "models/base/text.h"
-#include "models/numerics/data_type.h"
-#include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
-
-#include <fmt/format.h>
+#include "sim/workload/onnx/operators.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <optional>
-#include <utility>
 
 namespace sptc::workload::onnx {
 namespace {
 
-/// Types whose values are those of a weight.
 bool is_weight_type(Type type) {
   return is_real(type) || type == Type::kInt8 || type == Type::kUint8;
 }
 
 class TensorWeight : public WeightValues {
  public:
-  TensorWeight(std::shared_ptr<const ModelBytes> bytes, const Origin& origin,
-               const WeightLayout& layout)
+  TensorWeight(std::shared_ptr<const ModelBytes> bytes, const Origin& origin, const WeightLayout& layout)
       : bytes_(std::move(bytes)),
         raw_(origin.raw),
         element_(*element_of(origin.type)),
@@ -69,8 +59,7 @@ class TensorWeight : public WeightValues {
   float at(std::int64_t index) const {
     const auto* const from = reinterpret_cast<const std::byte*>(raw_.data());
     const auto several = static_cast<std::int64_t>(zero_points_.size());
-    const float zero =
-        several == 0 ? 0 : zero_points_[static_cast<std::size_t>(index / zero_stride_ % several)];
+    const float zero = several == 0 ? 0 : zero_points_[static_cast<std::size_t>(index / zero_stride_ % several)];
     return static_cast<float>(element_.value(from + index * element_.bytes)) - zero;
   }
 
@@ -86,11 +75,10 @@ class TensorWeight : public WeightValues {
 
 }  // namespace
 
-std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const ModelBytes>& bytes,
-                                                const Origin& origin, const WeightLayout& layout) {
+std::shared_ptr<const WeightValues> onnx_weight(const std::shared_ptr<const ModelBytes>& bytes, const Origin& origin,
+                                                const WeightLayout& layout) {
   const bool unsettled = origin.type == Type::kUint8 && origin.zero_points.empty();
-  if (!is_weight_type(origin.type) || unsettled ||
-      bytes_of(origin.type, origin.dims) != origin.raw.size()) {
+  if (!is_weight_type(origin.type) || unsettled || bytes_of(origin.type, origin.dims) != origin.raw.size()) {
     return nullptr;
   }
   return std::make_shared<TensorWeight>(bytes, origin, layout);
@@ -134,14 +122,12 @@ std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations)
   }
   std::vector<std::string> notes;
   if (held > 0) {
-    notes.push_back(fmt::format(
-        "values of A are the weights of the model in {} of {} operations; B is generated", held,
-        operations.size()));
+    notes.push_back(fmt::format("values of A are the weights of the model in {} of {} operations; B is generated", held,
+                                operations.size()));
   }
   if (sparse > 0) {
-    notes.push_back(fmt::format(
-        "2:4 already: {} of them, the first '{}'; pruning leaves such weights as they are", sparse,
-        first));
+    notes.push_back(
+        fmt::format("2:4 already: {} of them, the first '{}'; pruning leaves such weights as they are", sparse, first));
   }
   if (of_tf32 > 0) {
     notes.emplace_back(

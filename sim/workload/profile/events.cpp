@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/workload/profile/events.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
-#include <map>
-#include <optional>
-#include <set>
 #include <tuple>
-#include <unordered_map>
-#include <utility>
 
 namespace sptc::workload::profile {
 namespace {
@@ -30,7 +23,7 @@ class Linker {
  public:
   explicit Linker(ProfileEvents& events) : events_(events) {
     // Operations of one thread nest: sorted by begin, the longer first, the innermost comes last.
-    std::sort(events.ops.begin(), events.ops.end(), [](const Op& a, const Op& b) {
+    std::ranges::sort(events.ops, [](const Op& a, const Op& b) {
       return std::tuple(a.thread, a.begin, -a.end) < std::tuple(b.thread, b.begin, -b.end);
     });
     for (const ProfileEvents::Call& call : events.calls) {
@@ -54,14 +47,12 @@ class Linker {
     return call == nullptr ? std::nullopt : innermost(call->thread, call->begin);
   }
 
-  /// When it was launched.
   double launch_time(const Kernel& kernel) const {
     const ProfileEvents::Call* call = call_of(kernel);
     return call == nullptr ? kernel.begin : call->begin;
   }
 
-  /// The operation itself, or the next around it that is a GEMM; nothing where none is within
-  /// kMostOutwards.
+  /// The operation itself, or the next GEMM around it; nothing where none is within kMostOutwards.
   std::optional<std::size_t> gemm_around(std::size_t op) const {
     int steps = 0;
     for (std::int64_t at = static_cast<std::int64_t>(op); at >= 0 && steps++ < kMostOutwards;
@@ -109,9 +100,9 @@ class Linker {
   }
 
   std::optional<std::size_t> innermost(std::uint32_t thread, double time) const {
-    const auto after = std::upper_bound(
-        events_.ops.begin(), events_.ops.end(), std::pair(thread, time),
-        [](const auto& key, const Op& op) { return key < std::pair(op.thread, op.begin); });
+    const auto after =
+        std::upper_bound(events_.ops.begin(), events_.ops.end(), std::pair(thread, time),
+                         [](const auto& key, const Op& op) { return key < std::pair(op.thread, op.begin); });
     std::int64_t at = after - events_.ops.begin() - 1;
     if (at < 0 || events_.ops[static_cast<std::size_t>(at)].thread != thread) {
       return std::nullopt;
@@ -129,8 +120,7 @@ class Linker {
   std::vector<std::int64_t> parents_;
 };
 
-/// Of the steps that launch GEMMs the one of median length; nothing where each process has one step
-/// or none.
+/// The step of median length of those with GEMMs; nothing where no process has two steps.
 std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::string>& notes) {
   std::vector<double> gemms;  // when they begin
   for (const Op& op : events.ops) {
@@ -138,7 +128,7 @@ std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::st
       gemms.push_back(op.begin);
     }
   }
-  std::sort(gemms.begin(), gemms.end());
+  std::ranges::sort(gemms);
   std::vector<Step> steps;
   for (const Step& step : events.steps) {
     const auto first = std::lower_bound(gemms.begin(), gemms.end(), step.begin);
@@ -153,16 +143,13 @@ std::optional<Step> chosen_step(const ProfileEvents& events, std::vector<std::st
   if (names.size() < 2 || steps.empty()) {
     return std::nullopt;
   }
-  std::sort(steps.begin(), steps.end(),
-            [](const Step& a, const Step& b) { return a.end - a.begin < b.end - b.begin; });
+  std::ranges::sort(steps, [](const Step& a, const Step& b) { return a.end - a.begin < b.end - b.begin; });
   const Step& chosen = steps[(steps.size() - 1) / 2];
   notes.push_back(
-      fmt::format("of {} steps {} is taken, of those with GEMMs the one of median length",
-                  names.size(), chosen.name));
+      fmt::format("of {} steps {} is taken, of those with GEMMs the one of median length", names.size(), chosen.name));
   return chosen;
 }
 
-/// Kernels of one operation.
 struct Launched {
   double time_us = 0;
   bool untimed = false;               ///< a kernel of it has no possible duration
@@ -176,14 +163,13 @@ bool holds_gemms(const std::string& name, const std::optional<KernelName>& decod
     return decoded->is_gemm();
   }
   static constexpr std::string_view kParts[] = {
-      "gemm",      "GEMM",      "Gemm",     "Cijk_",     "triton_tem", "fused_moe",
-      "marlin",    "Marlin",    "machete",  "matmul",    "scaled_mm",  "flash_fwd",
-      "flash_bwd", "FlashAttn", "fmha",     "sdpa",      "sage_attn",  "attention",
-      "Attention", "PagedKV",   "RaggedKV", "_attn_fwd", "_attn_bwd"};
+      "gemm",      "GEMM",      "Gemm",      "Cijk_",     "triton_tem", "fused_moe", "marlin",   "Marlin",
+      "machete",   "matmul",    "scaled_mm", "flash_fwd", "flash_bwd",  "FlashAttn", "fmha",     "sdpa",
+      "sage_attn", "attention", "Attention", "PagedKV",   "RaggedKV",   "_attn_fwd", "_attn_bwd"};
   const auto has = [&name](std::string_view part) { return name.find(part) != std::string::npos; };
   const bool embedding = has("fbgemm") || has("split_embedding");
   const bool of_tensorrt_llm = name.starts_with("bmm_");  // experts, generated at build time
-  return of_tensorrt_llm || (!embedding && std::any_of(std::begin(kParts), std::end(kParts), has));
+  return of_tensorrt_llm || (!embedding && std::ranges::any_of(kParts, has));
 }
 
 std::string short_name(const std::string& name) {
@@ -199,10 +185,7 @@ class Profile {
  public:
   /// `tf32`: where no kernel is recorded at all, f32 runs as TF32.
   Profile(ProfileEvents& events, bool tf32, std::vector<std::string>& notes)
-      : events_(events),
-        linker_(events),
-        step_(chosen_step(events, notes)),
-        tf32_(tf32 && events.kernels.empty()) {
+      : events_(events), linker_(events), step_(chosen_step(events, notes)), tf32_(tf32 && events.kernels.empty()) {
     for (const Step& step : events.steps) {  // each process has its own of that name
       if (step_ && step.name == step_->name) {
         steps_[step.process] = step;
@@ -213,16 +196,15 @@ class Profile {
     }
   }
 
-  /// All launches, with the time of their kernels; of kernels that no operation launched, those
-  /// that hold GEMMs.
+  /// All, with the time of their kernels; of kernels that no operation launched those that hold
+  /// GEMMs.
   LaunchList launches(const std::string& file, const std::string& no_shapes) {
     std::unordered_map<std::size_t, std::vector<const Kernel*>> kernels_of;
     // Time and number of other kernels, by name and reason.
     std::map<std::pair<std::uint32_t, std::string>, std::pair<double, std::int64_t>> others;
     for (const Kernel& kernel : events_.kernels) {
       if (!(kernel.duration <= kMaxRecordedUs)) {
-        throw base::InputError(fmt::format("{}: a kernel takes at most {} us, not {}", file,
-                                           kMaxRecordedUs, kernel.duration));
+        io::refuse("{}: a kernel takes at most {} us, not {}", file, kMaxRecordedUs, kernel.duration);
       }
       const auto op = linker_.op_of(kernel);
       const auto gemm = op ? linker_.gemm_around(*op) : std::nullopt;
@@ -235,8 +217,7 @@ class Profile {
       backwards += kernel.duration < 0 ? 1 : 0;
       kernels_us += std::max(kernel.duration, 0.0);
       if (!gemm && holds_gemms(events_.names[kernel.name], decoded_[kernel.name])) {
-        const std::pair key(kernel.name, op ? "the kernel is of " +
-                                                  events_.names[events_.ops[*op].name] +
+        const std::pair key(kernel.name, op ? "the kernel is of " + events_.names[events_.ops[*op].name] +
                                                   ", whose recorded inputs do not tell m, n and k"
                                             : no_shapes);
         auto& [time_us, count] = others[key];
@@ -280,8 +261,7 @@ class Profile {
     const bool is_product = multiplies(kernel);
     launched.time_us += kernel.duration;
     launched.untimed = launched.untimed || kernel.duration < 0;
-    if (std::pair(is_product, kernel.duration) > std::pair(launched.multiplies, launched.main_us) ||
-        !launched.main) {
+    if (std::pair(is_product, kernel.duration) > std::pair(launched.multiplies, launched.main_us) || !launched.main) {
       launched.main = kernel.name;
       launched.main_us = kernel.duration;
       launched.multiplies = is_product;
@@ -293,8 +273,7 @@ class Profile {
     std::vector<Launched> parts(op.parts);
     if (op.parts > 1) {
       std::erase_if(kernels, [&](const Kernel* kernel) { return !multiplies(*kernel); });
-      std::stable_sort(kernels.begin(), kernels.end(),
-                       [](const Kernel* a, const Kernel* b) { return a->begin < b->begin; });
+      std::ranges::stable_sort(kernels, [](const Kernel* a, const Kernel* b) { return a->begin < b->begin; });
     }
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       add(*kernels[i], parts[i % parts.size()]);
@@ -304,8 +283,7 @@ class Profile {
 
   bool multiplies(const Kernel& kernel) const {
     const auto& decoded = decoded_[kernel.name];
-    return decoded ? decoded->unit != KernelName::Unit::kHelper
-                   : holds_gemms(events_.names[kernel.name], decoded);
+    return decoded ? decoded->unit != KernelName::Unit::kHelper : holds_gemms(events_.names[kernel.name], decoded);
   }
 
   RecordedLaunch launch(const Op& op, std::size_t part, const Launched& launched) const {
@@ -321,8 +299,7 @@ class Profile {
       launch.dtype = "tf32";
     }
     launch.op.recorded.time_us = launched.untimed ? 0 : launched.time_us;
-    const auto* decoded =
-        launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
+    const auto* decoded = launched.main && decoded_[*launched.main] ? &*decoded_[*launched.main] : nullptr;
     apply_kernel(decoded, launched.main ? short_name(events_.names[*launched.main]) : "", launch);
     return launch;
   }
@@ -337,22 +314,20 @@ class Profile {
 
 }  // namespace
 
-void ProfileEvents::add_op(std::uint64_t process, std::uint64_t thread, double begin,
-                           double duration, std::int64_t external, TorchCall& call,
-                           const std::function<std::string()>& place) {
+void ProfileEvents::add_op(std::uint64_t process, std::uint64_t thread, double begin, double duration,
+                           std::int64_t external, TorchCall& call, const std::function<std::string()>& place) {
   Parts launched{-1, 1};
   if (is_leaf_gemm(call.name)) {
     const auto [found, is_new] = launches_.emplace(call.signature(), Parts{});
     if (is_new) {
       std::vector<RecordedLaunch> more = launches_of(call, place());
-      found->second = {static_cast<std::int32_t>(launches.size()),
-                       static_cast<std::uint8_t>(more.size())};
+      found->second = {static_cast<std::int32_t>(launches.size()), static_cast<std::uint8_t>(more.size())};
       std::move(more.begin(), more.end(), std::back_inserter(launches));
     }
     launched = found->second;
   }
-  ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread),
-                 enter_process(process), name_index(call.name), launched.first, launched.number});
+  ops.push_back({begin, begin + std::max(duration, 0.0), external, thread_index(thread), enter_process(process),
+                 name_index(call.name), launched.first, launched.number});
 }
 
 void ProfileEvents::add_kernel(Kernel kernel, std::string& name) {
@@ -361,8 +336,7 @@ void ProfileEvents::add_kernel(Kernel kernel, std::string& name) {
   kernels.push_back(kernel);
 }
 
-void ProfileEvents::add_call(std::uint64_t process, std::uint64_t thread, double begin,
-                             std::int64_t correlation) {
+void ProfileEvents::add_call(std::uint64_t process, std::uint64_t thread, double begin, std::int64_t correlation) {
   calls.push_back({correlation, begin, thread_index(thread), enter_process(process)});
 }
 
@@ -372,7 +346,7 @@ void ProfileEvents::add_step(std::uint64_t process, Step step) {
 }
 
 void ProfileEvents::add_gpu(const std::string& name) {
-  if (std::find(gpus.begin(), gpus.end(), name) == gpus.end()) {
+  if (std::ranges::count(gpus, name) == 0) {
     gpus.push_back(name);
   }
 }
@@ -401,8 +375,8 @@ std::uint32_t ProfileEvents::name_index(std::string& name) {
   return found->second;
 }
 
-void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
-                  bool tf32, Recording& recording) {
+void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes, bool tf32,
+                  Recording& recording) {
   Account& account = recording.account;
   account.gpu = events.gpus.empty() ? "" : events.gpus.front();
   if (events.gpus.size() > 1) {
@@ -416,10 +390,10 @@ void take_profile(ProfileEvents& events, const std::string& file, std::string_vi
   LaunchList list = profile.launches(file, std::string(no_shapes));
   account.kernels_us = profile.kernels_us;
   if (profile.backwards > 0) {
-    account.notes.push_back(fmt::format(
-        "{} recorded as ending before {}: the launch has no time",
-        profile.backwards == 1 ? "a kernel is" : std::to_string(profile.backwards) + " kernels are",
-        profile.backwards == 1 ? "it begins" : "they begin"));
+    account.notes.push_back(
+        fmt::format("{} recorded as ending before {}: the launch has no time",
+                    profile.backwards == 1 ? "a kernel is" : std::to_string(profile.backwards) + " kernels are",
+                    profile.backwards == 1 ? "it begins" : "they begin"));
   }
   std::move(list).move_to(recording, file);
   account.add_notes(grounds_of(recording.workload.operations));

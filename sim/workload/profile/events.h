@@ -3,12 +3,7 @@
 
 #include "sim/workload/profile/torch_call.h"
 
-#include <cstdint>
 #include <functional>
-#include <string>
-#include <string_view>
-#include <unordered_map>
-#include <vector>
 
 namespace sptc::workload::profile {
 
@@ -31,7 +26,7 @@ class ProfileEvents {
     std::int64_t external = 0, correlation = 0;  ///< of its process alone
     std::uint32_t name = 0;
     std::uint32_t process = kUnknownProcess;  ///< that launched it, as far as it is recorded
-    std::uint32_t near = kUnknownProcess;  ///< that of the operation or call before it in the file
+    std::uint32_t near = kUnknownProcess;     ///< that of the operation or call before it in the file
   };
   /// A call of the runtime or the driver.
   struct Call {
@@ -48,11 +43,10 @@ class ProfileEvents {
 
   /// `place` is called where the operation is a GEMM whose shapes contradict each other.
   /// `process` and `thread` are any numbers that are others for others.
-  void add_op(std::uint64_t process, std::uint64_t thread, double begin, double duration,
-              std::int64_t external, TorchCall& call, const std::function<std::string()>& place);
+  void add_op(std::uint64_t process, std::uint64_t thread, double begin, double duration, std::int64_t external,
+              TorchCall& call, const std::function<std::string()>& place);
   void add_kernel(Kernel kernel, std::string& name);
-  void add_call(std::uint64_t process, std::uint64_t thread, double begin,
-                std::int64_t correlation);
+  void add_call(std::uint64_t process, std::uint64_t thread, double begin, std::int64_t correlation);
   void add_step(std::uint64_t process, Step step);
   void add_gpu(const std::string& name);
   /// The number of `process` in the events; kNoProcess where nothing of it was added.
@@ -66,7 +60,7 @@ class ProfileEvents {
   std::vector<std::string> names;        ///< of operations and kernels
   std::vector<std::string> gpus;         ///< each name once
   std::uint32_t processes = 0;           ///< those of operations and calls are counted from 0
-  bool one_after_other = true;  ///< the operations and calls of a process follow each other
+  bool one_after_other = true;           ///< the operations and calls of a process follow each other
 
  private:
   std::uint32_t enter_process(std::uint64_t process);
@@ -84,14 +78,13 @@ class ProfileEvents {
   std::uint32_t process_ = kUnknownProcess;  ///< of the last operation or call
 };
 
-/// Says of each kernel of `events` which process launched it, where its recording does not: ids of
-/// operations and calls are those of a process, and files of several ranks repeat them. `notes`
-/// gets that processes are counted together, and where nothing tells them apart.
+/// Says of each kernel which process launched it, where its recording does not: ids are those of a
+/// process, and files of several ranks repeat them. `notes` gets what is counted together.
 void assign_processes(ProfileEvents& events, std::vector<std::string>& notes);
 
 /// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation
 /// is not taken, and `tf32` decides f32 where no kernel is recorded. Throws InputError.
-void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes,
-                  bool tf32, Recording& recording);
+void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes, bool tf32,
+                  Recording& recording);
 
 }  // namespace sptc::workload::profile

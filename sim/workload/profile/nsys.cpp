@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "sim/io/text_file.h"
 #include "sim/workload/profile/events.h"
 #include "sim/workload/readers.h"
 
-#include <fmt/format.h>
-
 #include <charconv>
-#include <functional>
-#include <memory>
 #include <sqlite3.h>
-#include <string_view>
-#include <unordered_map>
-#include <utility>
 
 namespace sptc::workload::profile {
 namespace {
@@ -22,7 +13,6 @@ constexpr std::string_view kNoShapes =
     "nsys records no shapes: NVTX ranges of torch.autograd.profiler.emit_nvtx(record_shapes=True) "
     "say them";
 
-/// A database in memory, only read.
 class Database {
  public:
   Database(std::string bytes, std::string file) : bytes_(std::move(bytes)), file_(std::move(file)) {
@@ -32,9 +22,8 @@ class Database {
     sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
     sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_VIEW, 0, nullptr);
     const auto size = static_cast<sqlite3_int64>(bytes_.size());
-    if (opened != SQLITE_OK ||
-        sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(bytes_.data()), size,
-                            size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
+    if (opened != SQLITE_OK || sqlite3_deserialize(handle, "main", reinterpret_cast<unsigned char*>(bytes_.data()),
+                                                   size, size, SQLITE_DESERIALIZE_READONLY) != SQLITE_OK) {
       fail();
     }
   }
@@ -54,8 +43,7 @@ class Database {
     if (sqlite3_prepare_v2(handle_.get(), query.c_str(), -1, &raw, nullptr) != SQLITE_OK) {
       fail();
     }
-    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(raw,
-                                                                               sqlite3_finalize);
+    const std::unique_ptr<sqlite3_stmt, decltype(&sqlite3_finalize)> statement(raw, sqlite3_finalize);
     int status = SQLITE_ROW;
     while ((status = sqlite3_step(raw)) == SQLITE_ROW) {
       row(raw);
@@ -72,8 +60,7 @@ class Database {
 
  private:
   [[noreturn]] void fail() const {
-    throw base::InputError(fmt::format("{}: this SQLite file cannot be read: {}", file_,
-                                       io::printable(sqlite3_errmsg(handle_.get()))));
+    io::refuse("{}: this SQLite file cannot be read: {}", file_, io::printable(sqlite3_errmsg(handle_.get())));
   }
 
   struct Close {
@@ -112,12 +99,11 @@ TorchCall call_of(std::string_view text) {
 
 using Names = std::unordered_map<std::int64_t, std::string>;
 
-/// Of StringIds, the first of each id. A join would multiply rows where ids repeat.
+/// The first name of each id of StringIds. A join would multiply rows where ids repeat.
 Names names_of(const Database& database) {
   Names names;
-  database.each("SELECT id, value FROM StringIds", [&](sqlite3_stmt* row) {
-    names.emplace(sqlite3_column_int64(row, 0), Database::text(row, 1));
-  });
+  database.each("SELECT id, value FROM StringIds",
+                [&](sqlite3_stmt* row) { names.emplace(sqlite3_column_int64(row, 0), Database::text(row, 1)); });
   return names;
 }
 
@@ -128,7 +114,7 @@ std::string name_of(const Names& names, sqlite3_stmt* row, int column) {
   return found == names.end() ? std::string() : found->second;
 }
 
-/// Of a global id of a process or a thread: its low bits count threads.
+/// The process of a global id of a process or a thread: its low bits count threads.
 std::uint64_t process_of(sqlite3_stmt* row, int column) {
   constexpr int kThreadBits = 24;
   return static_cast<std::uint64_t>(sqlite3_column_int64(row, column)) >> kThreadBits;
@@ -138,57 +124,47 @@ std::uint64_t process_of(sqlite3_stmt* row, int column) {
 void read_kernels(const Database& database, const Names& names, ProfileEvents& events) {
   const std::string kTable = "CUPTI_ACTIVITY_KIND_KERNEL";
   const std::string process = database.has(kTable, "globalPid") ? "globalPid" : "NULL";
-  database.each("SELECT start, end, correlationId, demangledName, " + process + " FROM " + kTable +
-                    " ORDER BY start",
+  database.each("SELECT start, end, correlationId, demangledName, " + process + " FROM " + kTable + " ORDER BY start",
                 [&](sqlite3_stmt* row) {
                   const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
                   const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
                   const bool known = sqlite3_column_type(row, 4) != SQLITE_NULL;
                   std::string name = name_of(names, row, 3);
                   ProfileEvents::Kernel kernel{begin, duration, 0, sqlite3_column_int64(row, 2)};
-                  kernel.process = known ? events.process_index(process_of(row, 4))
-                                         : ProfileEvents::kUnknownProcess;
+                  kernel.process = known ? events.process_index(process_of(row, 4)) : ProfileEvents::kUnknownProcess;
                   events.add_kernel(kernel, name);
                 });
 }
 
 void read_calls(const Database& database, ProfileEvents& events) {
-  database.each("SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME",
-                [&](sqlite3_stmt* row) {
-                  events.add_call(
-                      process_of(row, 1), static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
-                      sqlite3_column_double(row, 0) * kUsPerNs, sqlite3_column_int64(row, 2));
-                });
+  database.each("SELECT start, globalTid, correlationId FROM CUPTI_ACTIVITY_KIND_RUNTIME", [&](sqlite3_stmt* row) {
+    events.add_call(process_of(row, 1), static_cast<std::uint64_t>(sqlite3_column_int64(row, 1)),
+                    sqlite3_column_double(row, 0) * kUsPerNs, sqlite3_column_int64(row, 2));
+  });
 }
 
-void read_ranges(const Database& database, const std::string& file, const Names& names,
-                 ProfileEvents& events) {
+void read_ranges(const Database& database, const std::string& file, const Names& names, ProfileEvents& events) {
   const std::string id = database.has("NVTX_EVENTS", "textId") ? "textId" : "NULL";
-  database.each(
-      "SELECT start, end, globalTid, text, rowid, " + id +
-          " FROM NVTX_EVENTS WHERE end IS NOT NULL",
-      [&](sqlite3_stmt* row) {
-        const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
-        TorchCall call = call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
-        const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
-        const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
-        events.add_op(process_of(row, 2), static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)),
-                      begin, duration, 0, call, [&] {
-                        return fmt::format("{}: NVTX_EVENTS row {}", file,
-                                           sqlite3_column_int64(row, 4));
-                      });
-      });
+  database.each("SELECT start, end, globalTid, text, rowid, " + id + " FROM NVTX_EVENTS WHERE end IS NOT NULL",
+                [&](sqlite3_stmt* row) {
+                  const bool has_text = sqlite3_column_type(row, 3) != SQLITE_NULL;
+                  TorchCall call = call_of(has_text ? Database::text(row, 3) : name_of(names, row, 5));
+                  const double begin = sqlite3_column_double(row, 0) * kUsPerNs;
+                  const double duration = sqlite3_column_double(row, 1) * kUsPerNs - begin;
+                  events.add_op(
+                      process_of(row, 2), static_cast<std::uint64_t>(sqlite3_column_int64(row, 2)), begin, duration, 0,
+                      call, [&] { return fmt::format("{}: NVTX_EVENTS row {}", file, sqlite3_column_int64(row, 4)); });
+                });
 }
 
 void read(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
   const Database database(input.rest(kMaxBytes), input.name());
-  if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") ||
-      !database.has("StringIds", "value")) {
-    throw base::InputError(
-        input.name() +
-        ": this SQLite file has no kernels of Nsight Systems (nsys export --type "
-        "sqlite writes them)");
+  if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") || !database.has("StringIds", "value")) {
+    io::refuse(
+        "{}: this SQLite file has no kernels of Nsight Systems (nsys export --type "
+        "sqlite writes them)",
+        input.name());
   }
   ProfileEvents events;
   const Names names = names_of(database);

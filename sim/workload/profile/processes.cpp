@@ -4,10 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
-#include <set>
-#include <unordered_map>
-#include <vector>
 
 namespace sptc::workload::profile {
 namespace {
@@ -59,10 +55,8 @@ void join_without_operations(ProfileEvents& events) {
 }  // namespace
 
 void assign_processes(ProfileEvents& events, std::vector<std::string>& notes) {
-  const auto unknown = [](const Kernel& kernel) {
-    return kernel.process == ProfileEvents::kUnknownProcess;
-  };
-  const bool all_known = std::none_of(events.kernels.begin(), events.kernels.end(), unknown);
+  const auto unknown = [](const Kernel& kernel) { return kernel.process == ProfileEvents::kUnknownProcess; };
+  const bool all_known = std::ranges::none_of(events.kernels, unknown);
   if (!all_known) {
     join_without_operations(events);
   }
@@ -72,9 +66,8 @@ void assign_processes(ProfileEvents& events, std::vector<std::string>& notes) {
   if (all_known) {
     return;
   }
-  const bool kernels_first = std::any_of(
-      events.kernels.begin(), events.kernels.end(),
-      [](const Kernel& kernel) { return kernel.near == ProfileEvents::kUnknownProcess; });
+  const bool kernels_first = std::ranges::any_of(
+      events.kernels, [](const Kernel& kernel) { return kernel.near == ProfileEvents::kUnknownProcess; });
   if (events.processes < 2 || (events.one_after_other && !kernels_first)) {
     for (Kernel& kernel : events.kernels) {
       const std::uint32_t process = events.processes == 1 ? 0 : kernel.near;
@@ -88,15 +81,14 @@ void assign_processes(ProfileEvents& events, std::vector<std::string>& notes) {
   for (Kernel& kernel : events.kernels) {
     if (unknown(kernel)) {
       const std::uint32_t caller = process_with(calls, kernel.correlation);
-      kernel.process =
-          caller != ProfileEvents::kUnknownProcess ? caller : process_with(ops, kernel.external);
+      kernel.process = caller != ProfileEvents::kUnknownProcess ? caller : process_with(ops, kernel.external);
       shared = shared || kernel.process == ProfileEvents::kNoProcess;
     }
   }
   if (shared) {
     notes.emplace_back(
-        "the file does not say which process launched the kernels of a GPU: kernels whose ids "
-        "several processes have are of none");
+        "the file does not say which process launched the kernels of a GPU: a kernel whose id "
+        "several processes have counts for none");
   }
 }
 

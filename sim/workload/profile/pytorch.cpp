@@ -6,20 +6,6 @@
 #include "sim/workload/profile/torch_call.h"
 #include "sim/workload/readers.h"
 
-#include <fmt/format.h>
-#include <nlohmann/json.hpp>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <initializer_list>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
 namespace sptc::workload::profile {
 namespace {
 
@@ -90,8 +76,7 @@ std::vector<std::string> texts_of(const json& list) {
 }
 
 /// Adds event `number` of a list of `file`.
-void take_event(std::size_t number, const json& event, const std::string& file,
-                ProfileEvents& events) {
+void take_event(std::size_t number, const json& event, const std::string& file, ProfileEvents& events) {
   std::string name = text_of(member(event, {"name"}));
   if (text_of(member(event, {"ph"})) != "X") {
     return;
@@ -106,12 +91,11 @@ void take_event(std::size_t number, const json& event, const std::string& file,
   const std::int64_t external = integer_of(member(arguments, {"External id", "external id"}));
   const std::int64_t correlation = integer_of(member(arguments, {"correlation"}));
   // The profiler that PyTorch had before Kineto writes no categories.
-  const bool operation = category == "cpu_op" || category == "Operator" ||
-                         (category.empty() && name.starts_with("aten::"));
+  const bool operation =
+      category == "cpu_op" || category == "Operator" || (category.empty() && name.starts_with("aten::"));
   if (operation) {
     TorchCall call{std::move(name), extents_of(member(arguments, {"Input Dims", "Input dims"})),
-                   extents_of(member(arguments, {"Input Strides"})),
-                   texts_of(member(arguments, {"Input type"})),
+                   extents_of(member(arguments, {"Input Strides"})), texts_of(member(arguments, {"Input type"})),
                    texts_of(member(arguments, {"Concrete Inputs"}))};
     events.add_op(process, thread, begin, duration, external, call,
                   [&] { return fmt::format("{}: /traceEvents/{}", file, number); });
@@ -156,36 +140,31 @@ TorchCall call_of_node(const json& node, std::string name) {
 /// A profile, also as a bare array of events.
 bool is_profile(const Head& head) {
   const std::size_t first = head.text.find_first_not_of(" \t\r\n");
-  const bool bare = first != std::string_view::npos && head.text[first] == '[' &&
-                    head.text.find("\"ph\"") != std::string_view::npos;
-  return bare || head.has("traceEvents") || head.has("deviceProperties") ||
-         head.has("schemaVersion");
+  const bool bare =
+      first != std::string_view::npos && head.text[first] == '[' && head.text.find("\"ph\"") != std::string_view::npos;
+  return bare || head.has("traceEvents") || head.has("deviceProperties") || head.has("schemaVersion");
 }
 
 void read_profile(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   ProfileEvents events;
-  recording.account.add_note(
-      input::read_elements(input.stream(), input.name(), {"", "traceEvents", "deviceProperties"},
-                           [&](std::string_view list, std::size_t number, const json& element) {
-                             if (list != "deviceProperties") {
-                               take_event(number, element, input.name(), events);
-                             } else if (member(element, {"name"}).is_string()) {
-                               events.add_gpu(text_of(member(element, {"name"})));
-                             }
-                           }));
-  take_profile(
-      events, input.name(),
-      "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "
-      "graphs",
-      options.tf32, recording);
+  recording.account.add_note(input::read_elements(input.stream(), input.name(), {"", "traceEvents", "deviceProperties"},
+                                                  [&](std::string_view list, std::size_t number, const json& element) {
+                                                    if (list != "deviceProperties") {
+                                                      take_event(number, element, input.name(), events);
+                                                    } else if (member(element, {"name"}).is_string()) {
+                                                      events.add_gpu(text_of(member(element, {"name"})));
+                                                    }
+                                                  }));
+  take_profile(events, input.name(),
+               "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "
+               "graphs",
+               options.tf32, recording);
 }
 
-void read_execution_trace(input::InputStream& input, const ImportOptions& options,
-                          Recording& recording) {
+void read_execution_trace(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   LaunchList launches;
   recording.account.add_note(input::read_elements(
-      input.stream(), input.name(), {"nodes"},
-      [&](std::string_view /*list*/, std::size_t number, const json& node) {
+      input.stream(), input.name(), {"nodes"}, [&](std::string_view /*list*/, std::size_t number, const json& node) {
         std::string name = text_of(member(node, {"name"}));
         if (!is_leaf_gemm(name)) {
           return;
@@ -204,8 +183,8 @@ void read_execution_trace(input::InputStream& input, const ImportOptions& option
 }  // namespace
 
 const Reader kKineto{"PyTorch profile", is_profile, read_profile};
-const Reader kExecutionTrace{
-    "PyTorch execution trace",
-    [](const Head& head) { return head.has("schema") && head.has("nodes"); }, read_execution_trace};
+const Reader kExecutionTrace{"PyTorch execution trace",
+                             [](const Head& head) { return head.has("schema") && head.has("nodes"); },
+                             read_execution_trace};
 
 }  // namespace sptc::workload::profile

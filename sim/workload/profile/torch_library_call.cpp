@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/shape.h"
-#include "sim/workload/profile/torch_products.h"
-#include "sim/workload/workload_text.h"
+#include "sim/workload/profile/torch_call.h"
 
 #include <algorithm>
 
@@ -63,8 +61,7 @@ void read_marlin_words(Reading& of, std::int64_t rows_per_word) {
     }
     for (std::size_t j = i + 1; j < call.dims.size(); ++j) {  // scales say n
       const Extents& scales = call.dims[j];
-      if (is_real(call.type(j)) && scales.size() == 2 && scales[1] > 0 &&
-          words[1] * 2 % scales[1] == 0) {
+      if (is_real(call.type(j)) && scales.size() == 2 && scales[1] > 0 && words[1] * 2 % scales[1] == 0) {
         read_quantised(of, i, scales[1], words[1] * 2 / scales[1]);
         return;
       }
@@ -160,8 +157,7 @@ void read_tiny_gemm(Reading& of) {
 void read_template(Reading& of) {
   for (const std::size_t first : {0U, 1U}) {
     const bool matrix = of.call.input(first).size() == 2;
-    if (read_product(of.call, first, matrix, of.launch) ||
-        read_product(of.call, first, !matrix, of.launch)) {
+    if (read_product(of.call, first, matrix, of.launch) || read_product(of.call, first, !matrix, of.launch)) {
       return;
     }
   }
@@ -172,8 +168,8 @@ void read_fused_experts(Reading& of) {
   const Extents& up = of.call.input(1);
   const Extents& down = of.call.input(2);
   const Extents& chosen = of.call.input(3);
-  const bool fits = x.size() == 2 && up.size() == 3 && down.size() == 3 && chosen.size() == 2 &&
-                    up[2] == x[1] && down[1] == x[1] && up[0] == down[0] && chosen[0] == x[0];
+  const bool fits = x.size() == 2 && up.size() == 3 && down.size() == 3 && chosen.size() == 2 && up[2] == x[1] &&
+                    down[1] == x[1] && up[0] == down[0] && chosen[0] == x[0];
   const std::int64_t pairs = fits ? extent_product({x[0], chosen[1]}) : 0;
   if (pairs < 1 || up[0] < 1) {
     return;

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/profile/torch_products.h"
-
-#include "models/base/error.h"
-#include "models/base/shape.h"
 #include "models/sparsity/pattern.h"
 #include "sim/io/text_file.h"
-#include "sim/workload/workload_text.h"
+#include "sim/workload/profile/torch_call.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <iterator>
-#include <utility>
+#include <ranges>
 
 namespace sptc::workload::profile {
 namespace {
@@ -22,8 +17,7 @@ using Extents = std::vector<std::int64_t>;
 
 constexpr std::string_view kNotRecorded = "no shapes: record with record_shapes=True";
 
-/// Whether the last two extents of an input are stored column by column: the transpose of what is
-/// in memory.
+/// Whether the last two extents of an input are stored column by column.
 bool is_transposed(const TorchCall& call, std::size_t index) {
   static const Extents kNone;
   const Extents& strides = index < call.strides.size() ? call.strides[index] : kNone;
@@ -38,14 +32,12 @@ std::string shown(const Extents& extents) {
 void require_fit(const Reading& of, const Extents& a, const Extents& b, bool fit) {
   const std::string what = fmt::format("{}: {} has ", of.place, io::printable(of.call.name));
   if (!fit) {
-    throw base::InputError(
-        fmt::format("{}operands {} and {}, which do not fit", what, shown(a), shown(b)));
+    io::refuse("{}operands {} and {}, which do not fit", what, shown(a), shown(b));
   }
   for (const Extents* extents : {&a, &b}) {
     for (const std::int64_t extent : *extents) {
       if (extent < 0 || extent > kMaxExtent) {
-        throw base::InputError(
-            fmt::format("{}an operand of {}, beyond 0 to {}", what, extent, kMaxExtent));
+        io::refuse("{}an operand of {}, beyond 0 to {}", what, extent, kMaxExtent);
       }
     }
   }
@@ -60,7 +52,7 @@ bool has_elements(const base::GemmShape& shape, std::int64_t batch, RecordedLaun
   return has;
 }
 
-/// Of a scaled product whose scales have blocks along K: as their type says, nvfp4 or mxfp8. Two
+/// Reads a scaled product whose scales have blocks along K: as their type says, nvfp4 or mxfp8. Two
 /// elements of four bits share a byte, which is what extents count.
 void read_block_scales(Reading& of) {
   RecordedLaunch& launch = of.launch;
@@ -120,8 +112,7 @@ void read_bmm(Reading& of) {
 /// transpose B, ..) as cuBLAS has them, so that A is the weight.
 void read_transformer_engine(Reading& of) {
   constexpr std::size_t kTypeOfA = 3, kTransposeA = 4, kB = 5, kTransposeB = 9;
-  static constexpr std::string_view kTypes[] = {"u8",  "s32",  "s64",  "f32",
-                                                "f16", "bf16", "e4m3", "e5m2"};
+  static constexpr std::string_view kTypes[] = {"u8", "s32", "s64", "f32", "f16", "bf16", "e4m3", "e5m2"};
   const Extents& a = of.call.input(0);
   const Extents& b = of.call.input(kB);
   const std::vector<std::string>& values = of.call.values;
@@ -129,9 +120,7 @@ void read_transformer_engine(Reading& of) {
     of.refuse("no shapes of two matrices");
     return;
   }
-  const auto is_true = [](const std::string& value) {
-    return value == "True" || value == "true" || value == "1";
-  };
+  const auto is_true = [](const std::string& value) { return value == "True" || value == "true" || value == "1"; };
   const bool turn_a = is_true(values[kTransposeA]), turn_b = is_true(values[kTransposeB]);
   const auto type = integers_of(values[kTypeOfA]);
   if (type && type->front() >= 0 && type->front() < std::ssize(kTypes)) {
@@ -156,13 +145,12 @@ std::int64_t uncompressed(std::int64_t elements, std::string_view dtype) {
   return elements * pattern.group * bits / (pattern.kept * bits + pattern.metadata_bits());
 }
 
-/// _cslt_sparse_mm(compressed A, dense B). The others are CUTLASS's and keep values and metadata
-/// apart.
+/// _cslt_sparse_mm(compressed A, dense B); CUTLASS's keep values and metadata apart.
 void read_sparse(Reading& of) {
   RecordedLaunch& launch = of.launch;
   launch.weight = launch.op.recorded.sparse = true;
   const Extents& a = of.operand(0);
-  const bool cslt = of.product.name == "aten::_cslt_sparse_mm";
+  const bool cslt = of.call.name == "aten::_cslt_sparse_mm";
   const Extents& b = of.operand(cslt ? 1 : 2);
   if (b.size() != 2 || a.empty()) {
     launch.reason = "no shapes of two matrices";
@@ -173,7 +161,7 @@ void read_sparse(Reading& of) {
     const std::int64_t elements = extent_product({a[0], a.size() > 1 ? a[1] : 1});
     const std::int64_t dense = uncompressed(elements, launch.dtype);
     shape = {dense / std::max<std::int64_t>(b[0], 1), b[1], b[0]};
-  } else if (of.product.name.ends_with("linear")) {  // (input, packed weight, metadata)
+  } else if (of.call.name.ends_with("linear")) {  // (input, packed weight, metadata)
     const Extents& w = of.call.input(1);
     shape = {w.empty() ? 0 : w[0], rows_of(a), a.back()};
   } else {
@@ -194,7 +182,7 @@ std::optional<Extents> per_axis(const TorchCall& call, std::size_t index, std::s
   return values && values->size() == axes ? values : std::nullopt;
 }
 
-/// A convolution of x and w whose padding and stride are where the product says; dilation and
+/// Reads a convolution of x and w; padding and stride are where the product says, dilation and
 /// groups follow them.
 void read_convolution(Reading& of) {
   const TorchCall& call = of.call;
@@ -259,85 +247,54 @@ void read_convolution(Reading& of) {
   }
 }
 
-void refuse_fused(Reading& of) {
-  of.launch.reason = "fused attention or recurrence: its GEMMs are inside another kernel";
-}
-
-void refuse_backward(Reading& of) {
-  of.launch.reason = "backward convolution";
-}
-
-void refuse_transposed(Reading& of) {
-  of.launch.reason = "transposed convolution";
-}
+constexpr std::string_view kFused = "fused attention or recurrence: its GEMMs are inside another kernel";
+constexpr std::string_view kBackward = "backward convolution";
+constexpr std::string_view kTransposed = "transposed convolution";
 
 // vLLM has (out, a, b, ..). Schemas of libraries: vllm-project/vllm csrc/torch_bindings.cpp,
 // sgl-project/sglang sgl-kernel, NVIDIA/TensorRT-LLM cpp/tensorrt_llm/thop, pytorch/FBGEMM,
 // bitsandbytes, pytorch/pytorch native_functions.yaml.
 constexpr Product kProducts[] = {
-    {"aten::mm", read_mm},
-    {"aten::_int_mm", read_mm},
-    {"aten::addmm", read_addmm, 1},
-    {"aten::_addmm_activation", read_addmm, 1},
-    {"aten::_scaled_mm", read_scaled_mm},
-    {"aten::bmm", read_bmm},
+    {"aten::mm aten::_int_mm trtllm::cublas_mm", read_mm},
+    {"aten::addmm aten::_addmm_activation", read_addmm, 1},
+    {"aten::_scaled_mm aten::_scaled_mm_v2 trtllm::cublas_scaled_mm "
+     "sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm "
+     "sgl_kernel::int8_scaled_mm",
+     read_scaled_mm},
+    {"aten::bmm sgl_kernel::bmm_fp8", read_bmm},
     {"aten::baddbmm", read_bmm, 1},
     {"aten::cudnn_convolution", read_convolution, 0, 2, 3},
     {"aten::cudnn_convolution_relu", read_convolution, 0, 4, 3},
-    {"aten::miopen_convolution", read_convolution, 0, 3, 4},
-    {"aten::mkldnn_convolution", read_convolution, 0, 3, 4},
-    {"aten::_cslt_sparse_mm", read_sparse},
-    {"aten::_sparse_semi_structured_linear", read_sparse},
-    {"aten::_sparse_semi_structured_mm", read_sparse},
+    {"aten::miopen_convolution aten::mkldnn_convolution", read_convolution, 0, 3, 4},
+    {"aten::_cslt_sparse_mm aten::_sparse_semi_structured_linear "
+     "aten::_sparse_semi_structured_mm",
+     read_sparse},
     {"aten::_sparse_semi_structured_addmm", read_sparse, 1},
-    {"aten::_flash_attention_forward", refuse_fused},
-    {"aten::_flash_attention_backward", refuse_fused},
-    {"aten::_efficient_attention_forward", refuse_fused},
-    {"aten::_efficient_attention_backward", refuse_fused},
-    {"aten::_scaled_dot_product_flash_attention_for_cpu", refuse_fused},
-    {"aten::_cudnn_attention_forward", refuse_fused},
-    {"aten::_cudnn_attention_backward", refuse_fused},
-    {"aten::convolution_backward", refuse_backward},
-    {"aten::cudnn_convolution_backward", refuse_backward},
-    {"aten::cudnn_convolution_transpose", refuse_transposed},
-    {"aten::_grouped_mm", read_grouped},
-    {"aten::_scaled_grouped_mm", read_grouped},
-    {"aten::_scaled_grouped_mm_v2", read_grouped},
-    {"aten::_scaled_mm_v2", read_scaled_mm},
-    {"_C::cutlass_scaled_mm", read_scaled_mm, 1},
-    {"_C::cutlass_scaled_mm_azp", read_scaled_mm, 1},
-    {"trtllm::cublas_mm", read_mm},
-    {"trtllm::cublas_scaled_mm", read_scaled_mm},
-    {"sgl_kernel::bmm_fp8", read_bmm},
-    {"sgl_kernel::fp8_blockwise_scaled_mm", read_scaled_mm},
-    {"sgl_kernel::fp8_scaled_mm", read_scaled_mm},
-    {"sgl_kernel::int8_scaled_mm", read_scaled_mm},
+    {"aten::_flash_attention_forward aten::_flash_attention_backward "
+     "aten::_efficient_attention_forward aten::_efficient_attention_backward "
+     "aten::_scaled_dot_product_flash_attention_for_cpu aten::_cudnn_attention_forward "
+     "aten::_cudnn_attention_backward aten::_thnn_fused_lstm_cell aten::_cudnn_rnn",
+     nullptr, 0, 0, 0, kFused},
+    {"aten::convolution_backward aten::cudnn_convolution_backward", nullptr, 0, 0, 0, kBackward},
+    {"aten::cudnn_convolution_transpose", nullptr, 0, 0, 0, kTransposed},
+    {"aten::_grouped_mm aten::_scaled_grouped_mm aten::_scaled_grouped_mm_v2", read_grouped},
+    {"_C::cutlass_scaled_mm _C::cutlass_scaled_mm_azp", read_scaled_mm, 1},
     {"tex_ts::te_gemm_ts", read_transformer_engine},
-    {"aten::_thnn_fused_lstm_cell", refuse_fused},
-    {"aten::_cudnn_rnn", refuse_fused},
-    {"_C::marlin_gemm", read_marlin},
-    {"_C::gptq_marlin_gemm", read_marlin},
-    {"sgl_kernel::gptq_marlin_gemm", read_marlin},
+    {"_C::marlin_gemm _C::gptq_marlin_gemm sgl_kernel::gptq_marlin_gemm", read_marlin},
     {"_C::gptq_marlin_24_gemm", read_marlin_24},
     {"_C::awq_gemm", read_awq},
     {"_C::machete_mm", read_machete},
     {"_C::cutlass_scaled_sparse_mm", read_sparse_linear, 1},
-    {"_C::cutlass_scaled_fp4_mm", read_four_bits, 1},
-    {"sgl_kernel::cutlass_scaled_fp4_mm", read_four_bits, 1},
-    {"trtllm::fp4_gemm", read_four_bits},
-    {"trtllm::nvfp4_gemm", read_four_bits},
-    {"trtllm::fp8_block_scaling_gemm", read_linear},
-    {"vllm::w8a8_triton_block_scaled_mm_func", read_linear},
-    {"bitsandbytes::int8_linear_matmul", read_linear},
-    {"fbgemm::f8f8bf16_rowwise", read_linear},
-    {"fbgemm::f8f8bf16_tensorwise", read_linear},
-    {"fbgemm::f8f8bf16_blockwise", read_linear},
-    {"fbgemm::f8f8bf16_cublas", read_linear},
+    {"_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm", read_four_bits, 1},
+    {"trtllm::fp4_gemm trtllm::nvfp4_gemm", read_four_bits},
+    {"trtllm::fp8_block_scaling_gemm vllm::w8a8_triton_block_scaled_mm_func "
+     "bitsandbytes::int8_linear_matmul fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise "
+     "fbgemm::f8f8bf16_blockwise fbgemm::f8f8bf16_cublas",
+     read_linear},
     {"aten::_weight_int4pack_mm", read_tiny_gemm},
-    {"vllm::inplace_fused_experts", read_fused_experts, 1},
-    {"vllm::outplace_fused_experts", read_fused_experts, 1},
-    {"sglang::inplace_fused_experts", read_fused_experts, 1},
-    {"sglang::outplace_fused_experts", read_fused_experts, 1}};
+    {"vllm::inplace_fused_experts vllm::outplace_fused_experts sglang::inplace_fused_experts "
+     "sglang::outplace_fused_experts",
+     read_fused_experts, 1}};
 
 }  // namespace
 
@@ -351,10 +308,13 @@ void Reading::refuse(std::string_view why) {
 
 const Product* find_product(std::string_view name) {
   static constexpr Product kTemplate{"triton_tem_fused_", read_template};
-  if (name.starts_with(kTemplate.name)) {
+  if (name.starts_with(kTemplate.names)) {
     return &kTemplate;
   }
-  const Product* const found = std::ranges::find(kProducts, name, &Product::name);
+  const Product* const found = std::ranges::find_if(kProducts, [name](const Product& row) {
+    return std::ranges::any_of(std::views::split(row.names, ' '),
+                               [name](const auto& one) { return std::string_view(one.begin(), one.end()) == name; });
+  });
   return found == std::end(kProducts) ? nullptr : found;
 }
 
@@ -392,9 +352,7 @@ void read_grouped(Reading& of) {
   RecordedLaunch& launch = of.launch;
   const Extents& a = of.call.input(0);
   const Extents& b = of.call.input(1);
-  const std::size_t ends = of.product.name == "aten::_grouped_mm"          ? 2
-                           : of.product.name == "aten::_scaled_grouped_mm" ? 4
-                                                                           : 8;
+  const std::size_t ends = of.call.name == "aten::_grouped_mm" ? 2 : of.call.name == "aten::_scaled_grouped_mm" ? 4 : 8;
   const Extents& groups = of.call.input(ends);  // where groups end
   const std::size_t rank_a = a.size(), rank_b = b.size();
   const bool matrices = rank_a == 2 && rank_b == 2;
@@ -405,10 +363,7 @@ void read_grouped(Reading& of) {
   require_fit(of, a, b, a[rank_a - 1] == b[rank_b - 2] && (rank_a + rank_b < 6 || a[0] == b[0]));
   const std::int64_t experts = matrices ? groups[0] : rank_a == 3 ? a[0] : b[0];
   base::GemmShape shape{b[rank_b - 1], a[rank_a - 2], a[rank_a - 1]};
-  std::int64_t* const shared = matrices      ? &shape.k
-                               : rank_b == 2 ? &shape.m
-                               : rank_a == 2 ? &shape.n
-                                             : nullptr;
+  std::int64_t* const shared = matrices ? &shape.k : rank_b == 2 ? &shape.m : rank_a == 2 ? &shape.n : nullptr;
   if (!has_elements(shape, experts, launch)) {
     return;
   }

@@ -2,14 +2,6 @@
 #pragma once
 
 #include "sim/workload/topology/model_config.h"
-#include "sim/workload/topology/weight_forms.h"
-
-#include <nlohmann/json.hpp>
-
-#include <cstdint>
-#include <initializer_list>
-#include <string>
-#include <utility>
 
 namespace sptc::workload::topology {
 
@@ -46,28 +38,27 @@ class Builder {
 
   /// An extent of a GEMM; refuses one above kMaxExtent.
   std::int64_t product(std::initializer_list<std::int64_t> factors) const;
-  /// Refuses what the file says, in one sentence.
-  [[noreturn]] void fail(const std::string& problem) const { config_.place().fail(problem); }
+  template <typename... Args>
+  [[noreturn]] void fail(fmt::format_string<Args...> problem, Args&&... args) const {
+    config_.place().fail(fmt::format(problem, std::forward<Args>(args)...));
+  }
 
   void add(Json op) { ops_.push_back(std::move(op)); }
   /// A weight [m, k] of `count` layers, in the form that its name has; `batch` of them in a launch.
-  void weight(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k,
-              std::int64_t count, const std::string& batch = "1",
-              const Json& more = Json::object());
-  /// A weight and, where there is one, its bias.
-  void linear(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k,
-              std::int64_t count, bool bias);
-  /// A product of two activations.
+  void weight(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k, std::int64_t count,
+              const std::string& batch = "1", const Json& more = Json::object());
+  void linear(const std::string& name, std::int64_t m, const std::string& n, std::int64_t k, std::int64_t count,
+              bool bias);
   void product_of_activations(const std::string& name, const Json& m, const Json& n, const Json& k,
                               const std::string& batch, std::int64_t count);
-  void vector(const std::string& name, const std::string& kind, const std::string& rows,
-              const Json& columns, std::int64_t count, const Json& more = Json::object());
+  void vector(const std::string& name, const std::string& kind, const std::string& rows, const Json& columns,
+              std::int64_t count, const Json& more = Json::object());
   /// The operation that the activation of the model is: "gelu" of "gelu_pytorch_tanh".
   std::string activation();
   /// What follows attention, MLP or experts: the sum of `summands`, and the norm of the next.
   void close_layer(const std::string& name, std::int64_t layers, std::int64_t summands);
 
-  /// As a workload whose dimensions have these defaults.
+  /// The workload, whose dimensions have these defaults.
   Json workload(const std::string& name, const Json& dims) const;
 
  private:
@@ -84,9 +75,11 @@ struct AttendedExtents {
   std::string keys, queries, batch, rows;
 };
 /// Scores, softmax and context of `layers` layers with heads of `key` and `value` features.
-void add_scores(Builder& builder, const AttendedExtents& of, std::int64_t key, std::int64_t value,
-                std::int64_t layers, bool masked, bool causal);
-/// Attention of all layers of a decoder: attention_layers.cpp; latent_attention.cpp.
+void add_scores(Builder& builder, const AttendedExtents& of, std::int64_t key, std::int64_t value, std::int64_t layers,
+                bool masked, bool causal);
+/// Refuses heads of 0 features, and those that do not share the hidden ones.
+void require_heads(const Builder& builder, std::int64_t head, bool shared = true);
+/// Attention of all layers of a decoder: attention_layers.cpp.
 void add_attention(Builder& builder, const Pass& pass);
 void add_latent_attention(Builder& builder, const Pass& pass);
 /// The MLPs of all layers, and experts where there are any: expert_layers.cpp.

@@ -1,13 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/io/json_reader.h"
 #include "sim/workload/topology/builder.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 namespace sptc::workload::topology {
 namespace {
@@ -15,9 +7,8 @@ namespace {
 std::int64_t ffn_size(Builder& builder) {
   constexpr std::int64_t kUsual = 4;
   const std::int64_t ffn = builder.of_class().ffn;
-  return ffn == 0
-             ? builder.config().extent_or("n_inner", 0, builder.product({kUsual, builder.hidden()}))
-             : builder.config().extent({"intermediate_size", "ffn_dim"}, ffn);
+  return ffn == 0 ? builder.config().extent_or("n_inner", 0, builder.product({kUsual, builder.hidden()}))
+                  : builder.config().extent({"intermediate_size", "ffn_dim"}, ffn);
 }
 
 /// How many experts there are; 1: none.
@@ -28,20 +19,18 @@ std::int64_t experts_of(Builder& builder) {
       return config.extent({key}, 0, 0);
     }
   }
-  const std::int64_t experts = builder.of_class().experts;
+  const std::int64_t experts = builder.of_class().experts.count;
   return experts == 0 ? 1 : config.extent({"num_experts"}, experts);
 }
 
-/// The layers that an array lists, each once.
 std::vector<std::int64_t> listed_layers(Builder& builder, const char* key) {
   std::vector<std::int64_t> layers;
   if (const nlohmann::json* const list = builder.config().array(key)) {
     for (std::size_t i = 0; i < list->size(); ++i) {
-      layers.push_back(
-          io::to_integer((*list)[i], builder.config().place() / key / i, 0, builder.layers() - 1));
+      layers.push_back(io::to_integer((*list)[i], builder.config().place() / key / i, 0, builder.layers() - 1));
     }
   }
-  std::sort(layers.begin(), layers.end());
+  std::ranges::sort(layers);
   layers.erase(std::unique(layers.begin(), layers.end()), layers.end());
   return layers;
 }
@@ -53,17 +42,14 @@ std::int64_t layers_behind_dense(Builder& builder) {
   const std::int64_t layers = builder.layers();
   if (const nlohmann::json* const each = config.array("moe_layer_freq")) {
     if (static_cast<std::int64_t>(each->size()) != layers) {
-      builder.fail(
-          fmt::format("moe_layer_freq lists {} layers, but there are {}", each->size(), layers));
+      builder.fail("moe_layer_freq lists {} layers, but there are {}", each->size(), layers);
     }
     return layers - std::count(each->begin(), each->end(), nlohmann::json(0));
   }
-  const std::int64_t first =
-      config.extent_or("first_k_dense_replace", builder.of_class().first_dense, 0, 0);
+  const std::int64_t first = config.extent_or("first_k_dense_replace", builder.of_class().experts.first_dense, 0, 0);
   const std::int64_t step = config.extent_or("moe_layer_freq", 0, 1);
   if (first > layers) {
-    builder.fail(
-        fmt::format("first_k_dense_replace is {}, but there are {} layers", first, layers));
+    builder.fail("first_k_dense_replace is {}, but there are {} layers", first, layers);
   }
   const auto multiples_below = [&](std::int64_t end) { return (end + step - 1) / step; };
   return multiples_below(layers) - multiples_below(first);
@@ -78,16 +64,14 @@ std::int64_t sparse_layers(Builder& builder) {
   const std::vector<std::int64_t> dense = listed_layers(builder, "mlp_only_layers");
   const std::int64_t each = config.extent_or("interleave_moe_layer_step", 0, 1);
   const std::int64_t step = config.extent_or("decoder_sparse_step", 0, each);
-  const bool behind = builder.of_class().first_dense > 0 ||
-                      config.find("first_k_dense_replace") != nullptr ||
+  const bool behind = builder.of_class().experts.first_dense > 0 || config.find("first_k_dense_replace") != nullptr ||
                       config.find("moe_layer_freq") != nullptr;
-  const auto fall_out = std::count_if(
-      dense.begin(), dense.end(), [step](std::int64_t layer) { return (layer + 1) % step == 0; });
+  const auto fall_out = std::ranges::count_if(dense, [step](std::int64_t layer) { return (layer + 1) % step == 0; });
   const std::int64_t sparse = !listed.empty() ? static_cast<std::int64_t>(listed.size())
                               : behind        ? layers_behind_dense(builder)
                                               : layers / step - fall_out;
   if (sparse < layers) {
-    config.note(fmt::format("{} of {} layers have experts", sparse, layers));
+    config.note("{} of {} layers have experts", sparse, layers);
   }
   return sparse;
 }
@@ -96,13 +80,12 @@ std::int64_t sparse_layers(Builder& builder) {
 void add_mlp(Builder& builder, const std::string& name, std::int64_t ffn, std::int64_t layers) {
   ModelConfig& config = builder.config();
   const bool gated = builder.has(kGated);
-  const bool biases = (builder.has(kMlpBias) && config.boolean("enable_bias", true)) ||
-                      config.boolean("mlp_bias", false);
+  const bool biases =
+      (builder.has(kMlpBias) && config.boolean("enable_bias", true)) || config.boolean("mlp_bias", false);
   const std::string kind = builder.activation();
-  builder.linear(name + (gated ? ".gate_up" : ".fc1"), gated ? builder.product({2, ffn}) : ffn,
-                 kTokens, builder.hidden(), layers, biases);
-  builder.vector(name + (gated ? ".gate" : "." + kind), gated ? "gate" : kind, kTokens, ffn,
-                 layers);
+  builder.linear(name + (gated ? ".gate_up" : ".fc1"), gated ? builder.product({2, ffn}) : ffn, kTokens,
+                 builder.hidden(), layers, biases);
+  builder.vector(name + (gated ? ".gate" : "." + kind), gated ? "gate" : kind, kTokens, ffn, layers);
   builder.linear(name + (gated ? ".down" : ".fc2"), builder.hidden(), kTokens, ffn, layers, biases);
 }
 
@@ -118,24 +101,23 @@ std::int64_t shared_size(Builder& builder, std::int64_t ffn) {
       return config.extent({key}, 0, 0);
     }
   }
-  if (of.shared_ffn > 0) {
-    return config.extent({"shared_expert_intermediate_size"}, of.shared_ffn, 0);
+  if (of.experts.shared_ffn > 0) {
+    return config.extent({"shared_expert_intermediate_size"}, of.experts.shared_ffn, 0);
   }
-  const std::int64_t shared = config.extent_or("n_shared_experts", of.shared_experts, 0, 0);
+  const std::int64_t shared = config.extent_or("n_shared_experts", of.experts.shared, 0, 0);
   return shared == 0 ? 0 : builder.product({shared, ffn});
 }
 
 std::int64_t experts_of_token(Builder& builder, std::int64_t experts) {
   ModelConfig& config = builder.config();
-  const std::int64_t each = config.extent({"num_experts_per_tok"}, builder.of_class().each_token);
+  const std::int64_t each = config.extent({"num_experts_per_tok"}, builder.of_class().experts.each_token);
   const std::int64_t groups = config.extent_or("n_group", 0, 1);
   const std::int64_t of_groups = config.extent_or("topk_group", 0, groups);
   if (experts % groups != 0 || of_groups > groups) {
-    builder.fail(
-        fmt::format("{} of {} groups do not share {} experts", of_groups, groups, experts));
+    builder.fail("{} of {} groups do not share {} experts", of_groups, groups, experts);
   }
   if (each > experts / groups * of_groups) {
-    builder.fail(fmt::format("a token has {} experts of {}", each, experts / groups * of_groups));
+    builder.fail("a token has {} experts of {}", each, experts / groups * of_groups);
   }
   return each;
 }
@@ -147,10 +129,9 @@ void add_experts(Builder& builder, const Pass& pass, std::int64_t experts, std::
   const std::int64_t chosen = builder.product({pass.batch, pass.seq, each_token});
   const std::int64_t active = std::min(experts, chosen);
   const std::int64_t ffn =
-      builder.config().extent_or("moe_intermediate_size", builder.of_class().expert_ffn, dense_ffn);
-  builder.config().note(
-      fmt::format("experts: {} of {} get {} tokens each, as balanced routing has it", active,
-                  experts, (chosen + active - 1) / active));
+      builder.config().extent_or("moe_intermediate_size", builder.of_class().experts.ffn, dense_ffn);
+  builder.config().note("experts: {} of {} get {} tokens each, as balanced routing has it", active, experts,
+                        (chosen + active - 1) / active);
   const std::string all = times(each_token, kTokens);
   const std::string some = fmt::format("min({}, {})", experts, all);
   const std::string each = fmt::format("ceil_div({}, {})", all, some);
@@ -187,9 +168,8 @@ void add_feed_forward(Builder& builder, const Pass& pass) {
   const std::int64_t sparse = experts > 1 ? sparse_layers(builder) : 0;
   const std::int64_t dense = builder.layers() - sparse;
   if (dense > 0) {
-    const std::int64_t own = builder.of_class().dense_ffn;
-    add_mlp(builder, "mlp", own > 0 ? builder.config().extent({"intermediate_size_mlp"}, own) : ffn,
-            dense);
+    const std::int64_t own = builder.of_class().experts.dense_ffn;
+    add_mlp(builder, "mlp", own > 0 ? builder.config().extent({"intermediate_size_mlp"}, own) : ffn, dense);
     builder.close_layer("mlp", dense, 2);
   }
   builder.config().find("intermediate_size_mlp");  // of no layer where all have experts

@@ -2,23 +2,14 @@
 //
 // The topology files of SCALE-Sim, which follow scalesim/topology_utils.py: the first line is a
 // header, and every row may end in a comma. Its M are tokens or pixels, its N features.
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/csv.h"
-#include "sim/io/text_file.h"
-#include "sim/workload/csv_row.h"
 #include "sim/workload/launch_list.h"
 #include "sim/workload/readers.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cctype>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace sptc::workload::topology {
 namespace {
@@ -35,7 +26,6 @@ std::string lower_without_blanks(std::string_view text) {
 
 constexpr const char* kBatch = "the batch size";
 
-/// The columns of a file.
 struct Columns {
   bool convolutions = false;
   bool two_strides = false;        ///< of height and width, as SCALE-Sim's own writer has them
@@ -50,10 +40,8 @@ std::optional<Columns> columns_of(std::string_view head) {
   Columns columns;
   columns.tabs = line.find(',') == std::string_view::npos;
   std::vector<std::string>& names = columns.names;
-  for (std::size_t at = 0; at <= line.size();) {
-    const std::size_t end = std::min(line.find(columns.tabs ? '\t' : ',', at), line.size());
-    names.push_back(lower_without_blanks(line.substr(at, end - at)));
-    at = end + 1;
+  for (const std::string_view name : parts_of(line, columns.tabs ? '\t' : ',')) {
+    names.push_back(lower_without_blanks(name));
   }
   constexpr std::size_t kFewest = 4;
   const std::string& first = names[0];
@@ -85,14 +73,13 @@ std::optional<Columns> columns_of(std::string_view head) {
   columns.fixed = fixed.size();
   names.resize(std::max(names.size(), fixed.size()));
   std::copy(fixed.begin(), fixed.end(), names.begin());
-  std::replace(names.begin(), names.end(), std::string("batchsize"), std::string(kBatch));
+  std::ranges::replace(names, std::string("batchsize"), std::string(kBatch));
   return columns;
 }
 
 std::string trimmed(const std::string& text) {
   const std::size_t first = text.find_first_not_of(" \t");
-  return first == std::string::npos ? std::string()
-                                    : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+  return first == std::string::npos ? std::string() : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 /// Returns the fields without blank ones at the end and without what stands behind a '#'.
@@ -113,8 +100,7 @@ std::vector<std::string> fields_of(const io::CsvRecord& record, std::int64_t& co
 }
 
 /// "2:4" and others behind the columns of its kind, "1:1" is dense; empty: nothing is said.
-std::string sparsity_of(const std::vector<std::string>& fields, const Columns& columns,
-                        const CsvRow& row) {
+std::string sparsity_of(const std::vector<std::string>& fields, const Columns& columns, const CsvRow& row) {
   std::string sparsity;
   for (std::size_t i = columns.fixed; i < fields.size(); ++i) {
     const std::string& name = i < columns.names.size() ? columns.names[i] : std::string();
@@ -122,12 +108,10 @@ std::string sparsity_of(const std::vector<std::string>& fields, const Columns& c
       sparsity += (sparsity.empty() ? "" : ":") + fields[i];  // "2:4", or 2 and 4
     }
   }
-  const bool pattern = sparsity.size() >= 3 &&
-                       std::count(sparsity.begin(), sparsity.end(), ':') == 1 &&
+  const bool pattern = sparsity.size() >= 3 && std::ranges::count(sparsity, ':') == 1 &&
                        sparsity.find_first_not_of("0123456789:") == std::string::npos;
   if (!pattern && !sparsity.empty()) {
-    row.fail(
-        fmt::format("must end in a sparsity such as 2:4, not '{}'", io::printable(fields.back())));
+    row.fail("must end in a sparsity such as 2:4, not '{}'", io::printable(fields.back()));
   }
   return sparsity;
 }
@@ -144,8 +128,7 @@ void read_convolution(const CsvRow& row, bool two_strides, RecordedLaunch& launc
   conv.s = row.integer("the filter width");
   conv.c = row.integer("the number of channels");
   conv.k = row.integer("the number of filters");
-  conv.stride = {row.integer("the stride"),
-                 row.integer(two_strides ? "the stride of the width" : "the stride")};
+  conv.stride = {row.integer("the stride"), row.integer(two_strides ? "the stride of the width" : "the stride")};
   conv.h = padded_input(row.integer("the IFMAP height"), conv.r, conv.stride[0]);
   conv.w = padded_input(row.integer("the IFMAP width"), conv.s, conv.stride[1]);
   if (launch.op.name.find("DP") != std::string::npos) {  // depthwise, by SCALE-Sim's own rule
@@ -157,7 +140,6 @@ void read_convolution(const CsvRow& row, bool two_strides, RecordedLaunch& launc
   }
 }
 
-/// On what of the file is not read.
 void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::string>& notes) {
   std::vector<std::string> unread;
   for (std::size_t i = columns.fixed; i < columns.names.size(); ++i) {
@@ -170,10 +152,9 @@ void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::s
     notes.push_back(fmt::format("columns that are not read: {}", fmt::join(unread, ", ")));
   }
   if (comments > 0) {
-    notes.push_back(
-        fmt::format("{} behind '#' {} not read: SCALE-Sim does not either",
-                    comments == 1 ? "a comment" : std::to_string(comments) + " comments",
-                    comments == 1 ? "is" : "are"));
+    notes.push_back(fmt::format("{} behind '#' {} not read: SCALE-Sim does not either",
+                                comments == 1 ? "a comment" : std::to_string(comments) + " comments",
+                                comments == 1 ? "is" : "are"));
   }
 }
 
@@ -181,11 +162,11 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
   constexpr std::size_t kMaxBytes = 64 << 20;
   const std::optional<Columns> columns = columns_of(input.head());
   if (!columns) {
-    throw base::InputError(input.name() + ": its first line is no header of a SCALE-Sim topology");
+    io::refuse("{}: its first line is no header of a SCALE-Sim topology", input.name());
   }
   std::string text = input.rest(kMaxBytes);
   if (columns->tabs) {
-    std::replace(text.begin(), text.end(), '\t', ',');
+    std::ranges::replace(text, '\t', ',');
   }
   const std::vector<io::CsvRecord> records = io::parse_csv(text, input.name());
   std::int64_t comments = 0;
@@ -208,8 +189,7 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
     launch.weight = sparsity != "1:1";
     // What is 1:2 is 2:4, too.
     if (!sparsity.empty() && sparsity != "1:1" && sparsity != "2:4" && sparsity != "1:2") {
-      launch.reason =
-          fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", sparsity);
+      launch.reason = fmt::format("sparsity {}: --pattern simulates it, as 2:4 in the file", sparsity);
     }
     list.add(std::move(launch), row.place());
   }
@@ -222,7 +202,7 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
 
 }  // namespace
 
-const Reader kScaleSim{"topology of SCALE-Sim",
-                       [](const Head& head) { return columns_of(head.text).has_value(); }, read};
+const Reader kScaleSim{"topology of SCALE-Sim", [](const Head& head) { return columns_of(head.text).has_value(); },
+                       read};
 
 }  // namespace sptc::workload::topology

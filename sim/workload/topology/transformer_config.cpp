@@ -1,16 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/io/json_reader.h"
-#include "sim/io/text_file.h"
-#include "sim/workload/open_dims.h"
+#include "sim/workload/dim_lists.h"
 #include "sim/workload/readers.h"
 #include "sim/workload/topology/builder.h"
 #include "sim/workload/workload_text.h"
-
-#include <fmt/format.h>
-
-#include <cstdint>
-#include <string>
-#include <utility>
 
 namespace sptc::workload::topology {
 namespace {
@@ -20,7 +12,6 @@ using Json = Builder::Json;
 // Where the user gives none: those of the lists in traces/.
 constexpr std::int64_t kBatch = 1, kSeq = 2048, kSeqOfEncoder = 384;
 
-/// The embedding, and the norm of the first layer.
 void add_embedding(Builder& builder, std::int64_t projected) {
   builder.vector("embeddings", "embedding", kTokens, projected, 1);
   if (projected != builder.hidden()) {
@@ -34,7 +25,6 @@ void add_embedding(Builder& builder, std::int64_t projected) {
   }
 }
 
-/// What stands between attention and MLP.
 void close_attention(Builder& builder) {
   if (!builder.has(kParallel)) {
     builder.close_layer("attn", builder.layers(), 2);
@@ -44,23 +34,20 @@ void close_attention(Builder& builder) {
 }
 
 void note_pass(ModelConfig& config, const Pass& pass) {
-  config.note(
-      pass.decodes()
-          ? fmt::format("decode: one token each of {} sequences of {}", pass.batch, pass.context)
-          : fmt::format("prefill: {} sequences of {} tokens", pass.batch, pass.seq));
+  config.note("{}", pass.decodes()
+                        ? fmt::format("decode: one token each of {} sequences of {}", pass.batch, pass.context)
+                        : fmt::format("prefill: {} sequences of {} tokens", pass.batch, pass.seq));
   const bool attends = config.of_class().family == Family::kDecoder;
   if (attends) {
     config.note("GEMMs of attention are counted whole: causal masks do not make them smaller");
   }
   for (const char* const key : {"num_nextn_predict_layers", "num_mtp_layers"}) {
     if (config.find(key) != nullptr && config.extent({key}, 0, 0) > 0) {
-      config.note(fmt::format("{} = {}: the layers that predict further tokens are left out", key,
-                              config.extent({key}, 0, 0)));
+      config.note("{} = {}: the layers that predict further tokens are left out", key, config.extent({key}, 0, 0));
     }
   }
 }
 
-/// Returns the dimensions.
 Json add_decoder(Builder& builder, OpenDims& dims) {
   ModelConfig& config = builder.config();
   const auto context = dims.given("context");
@@ -92,17 +79,11 @@ Json add_decoder(Builder& builder, OpenDims& dims) {
   return {{"batch", pass.batch}, {"seq", pass.seq}, {"context", context ? Json(*context) : "seq"}};
 }
 
-/// The layers of an encoder.
-void add_encoder_layers(Builder& builder, const std::string& seq, const std::string& tokens,
-                        const std::string& rows, bool masked) {
+void add_encoder_layers(Builder& builder, const std::string& seq, const std::string& tokens, const std::string& rows,
+                        bool masked) {
   const std::int64_t hidden = builder.hidden(), heads = builder.heads(), layers = builder.layers();
   const std::int64_t head = hidden / heads;
-  if (head == 0) {
-    builder.fail("there are more attention heads than hidden features");
-  }
-  if (head * heads != hidden) {
-    builder.fail(fmt::format("{} attention heads do not share {} hidden features", heads, hidden));
-  }
+  require_heads(builder, head);
   const std::int64_t ffn = builder.config().extent({"intermediate_size"}, builder.of_class().ffn);
   const std::string kind = builder.activation();
   const auto norm = [&](const std::string& part) {
@@ -125,13 +106,11 @@ void add_encoder_layers(Builder& builder, const std::string& seq, const std::str
 Json add_encoder(Builder& builder, OpenDims& dims) {
   const std::int64_t batch = dims.given("batch").value_or(kBatch);
   const std::int64_t seq = dims.given("seq").value_or(kSeqOfEncoder);
-  builder.vector("embeddings", "embedding", kTokens, builder.hidden(), 1,
-                 Json::object({{"inputs", 3}}));
+  builder.vector("embeddings", "embedding", kTokens, builder.hidden(), 1, Json::object({{"inputs", 3}}));
   builder.vector("embeddings.norm", "layer_norm", kTokens, builder.hidden(), 1);
   add_encoder_layers(builder, "seq", kTokens, times(builder.heads(), kTokens), true);
   builder.config().find("vocab_size");  // of the embedding, whose rows are read alone
-  builder.config().note(
-      fmt::format("{} sequences of {} tokens, without the head of a task", batch, seq));
+  builder.config().note("{} sequences of {} tokens, without the head of a task", batch, seq);
   return {{"batch", batch}, {"seq", seq}};
 }
 
@@ -162,8 +141,8 @@ Json add_vision(Builder& builder, OpenDims& dims) {
   builder.vector("tokens", "copy", rows, hidden, 1);
   builder.vector("position", "residual", rows, hidden, 1);
   builder.vector("norm", "layer_norm", rows, hidden, 1);
-  add_encoder_layers(builder, std::to_string(tokens), rows,
-                     times(builder.product({builder.heads(), tokens}), "batch"), false);
+  add_encoder_layers(builder, std::to_string(tokens), rows, times(builder.product({builder.heads(), tokens}), "batch"),
+                     false);
   const nlohmann::json* const labels = config.find("id2label");
   if (labels != nullptr && labels->is_object() && !labels->empty()) {
     builder.linear("head", static_cast<std::int64_t>(labels->size()), "batch", hidden, 1, true);
@@ -196,7 +175,6 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
 }  // namespace
 
 const Reader kTransformerConfig{"model configuration of Hugging Face",
-                                [](const Head& head) { return head.has("model_type"); }, read,
-                                true};
+                                [](const Head& head) { return head.has("model_type"); }, read, true};
 
 }  // namespace sptc::workload::topology

@@ -1,107 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/workload/topology/weight_forms.h"
-
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/topology/model_config.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <charconv>
-#include <optional>
-#include <vector>
 
 namespace sptc::workload::topology {
 namespace {
 
 using nlohmann::json;
 
-/// An operation, and a module of transformers that holds its weight, below the layer.
-struct ModuleOfOperation {
-  std::string_view operation;
-  std::string_view module;
+/// An operation, and the modules of transformers that hold its weight, below the layer.
+struct ModulesOfOperation {
+  std::string_view operation, modules;
 };
 
-constexpr ModuleOfOperation kModules[] = {
-    {"attn.qkv", "self_attn.q_proj"},
-    {"attn.qkv", "self_attn.k_proj"},
-    {"attn.qkv", "self_attn.v_proj"},
-    {"attn.qkv", "self_attn.qkv_proj"},
-    {"attn.qkv", "attn.c_attn"},
-    {"attn.qkv", "attention.query_key_value"},
-    {"attn.qkv", "attention.self.query"},
-    {"attn.qkv_a", "self_attn.q_proj"},
-    {"attn.qkv_a", "self_attn.q_a_proj"},
-    {"attn.qkv_a", "self_attn.kv_a_proj_with_mqa"},
-    {"attn.qkv_a", "self_attn.fused_qkv_a_proj"},
+constexpr ModulesOfOperation kModules[] = {
+    {"attn.qkv",
+     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attn.c_attn "
+     "attention.query_key_value attention.self.query"},
+    {"attn.qkv_a",
+     "self_attn.q_proj self_attn.q_a_proj self_attn.kv_a_proj_with_mqa "
+     "self_attn.fused_qkv_a_proj"},
     {"attn.q_b", "self_attn.q_b_proj"},
     {"attn.kv_b", "self_attn.kv_b_proj"},
-    {"attn.o", "self_attn.o_proj"},
-    {"attn.o", "self_attn.out_proj"},
-    {"attn.o", "attn.c_proj"},
-    {"attn.o", "attention.dense"},
+    {"attn.o", "self_attn.o_proj self_attn.out_proj attn.c_proj attention.dense"},
     {"attn.output", "attention.output.dense"},
-    {"mlp.gate_up", "mlp.gate_proj"},
-    {"mlp.gate_up", "mlp.up_proj"},
-    {"mlp.gate_up", "mlp.gate_up_proj"},
-    {"mlp.gate_up", "feed_forward.gate_proj"},
-    {"mlp.down", "mlp.down_proj"},
-    {"mlp.down", "feed_forward.down_proj"},
-    {"mlp.fc1", "mlp.fc1"},
-    {"mlp.fc1", "mlp.c_fc"},
-    {"mlp.fc1", "fc1"},
-    {"mlp.fc2", "mlp.fc2"},
-    {"mlp.fc2", "mlp.c_proj"},
-    {"mlp.fc2", "fc2"},
+    {"mlp.gate_up", "mlp.gate_proj mlp.up_proj mlp.gate_up_proj feed_forward.gate_proj"},
+    {"mlp.down", "mlp.down_proj feed_forward.down_proj"},
+    {"mlp.fc1", "mlp.fc1 mlp.c_fc fc1"},
+    {"mlp.fc2", "mlp.fc2 mlp.c_proj fc2"},
     {"ffn.intermediate", "intermediate.dense"},
     {"ffn.output", "output.dense"},
-    {"moe.expert.gate_up", "mlp.experts.0.gate_proj"},
-    {"moe.expert.gate_up", "mlp.experts.gate_up_proj"},
-    {"moe.expert.gate_up", "block_sparse_moe.experts.0.w1"},
-    {"moe.expert.gate_up", "block_sparse_moe.input_linear"},
-    {"moe.expert.gate_up", "feed_forward.experts.gate_up_proj"},
-    {"moe.expert.gate_up", "feed_forward.experts.0.gate_proj"},
-    {"moe.expert.down", "mlp.experts.0.down_proj"},
-    {"moe.expert.down", "mlp.experts.down_proj"},
-    {"moe.expert.down", "block_sparse_moe.experts.0.w2"},
-    {"moe.expert.down", "block_sparse_moe.output_linear"},
-    {"moe.expert.down", "feed_forward.experts.down_proj"},
-    {"moe.expert.down", "feed_forward.experts.0.down_proj"},
-    {"moe.shared.gate_up", "mlp.shared_experts.gate_proj"},
-    {"moe.shared.gate_up", "mlp.shared_experts.gate_up_proj"},
-    {"moe.shared.gate_up", "mlp.shared_expert.gate_proj"},
-    {"moe.shared.gate_up", "feed_forward.shared_expert.gate_proj"},
-    {"moe.shared.gate_up", "shared_mlp.input_linear"},
-    {"moe.shared.down", "mlp.shared_experts.down_proj"},
-    {"moe.shared.down", "mlp.shared_expert.down_proj"},
-    {"moe.shared.down", "feed_forward.shared_expert.down_proj"},
-    {"moe.shared.down", "shared_mlp.output_linear"},
+    {"moe.expert.gate_up",
+     "mlp.experts.0.gate_proj mlp.experts.gate_up_proj block_sparse_moe.experts.0.w1 "
+     "block_sparse_moe.input_linear feed_forward.experts.gate_up_proj "
+     "feed_forward.experts.0.gate_proj"},
+    {"moe.expert.down",
+     "mlp.experts.0.down_proj mlp.experts.down_proj block_sparse_moe.experts.0.w2 "
+     "block_sparse_moe.output_linear feed_forward.experts.down_proj "
+     "feed_forward.experts.0.down_proj"},
+    {"moe.shared.gate_up",
+     "mlp.shared_experts.gate_proj mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_proj "
+     "feed_forward.shared_expert.gate_proj shared_mlp.input_linear"},
+    {"moe.shared.down",
+     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj "
+     "feed_forward.shared_expert.down_proj shared_mlp.output_linear"},
     {"ssm.in_proj", "mixer.in_proj"},
     {"ssm.out_proj", "mixer.out_proj"},
 };
 
 /// Modules that stay as they are whether or not a list names them.
-constexpr std::string_view kNeverQuantised[] = {"lm_head",
-                                                "embed_out",
-                                                "embed_tokens",
-                                                "model.embed_tokens",
-                                                "wte",
-                                                "wpe",
-                                                "model.norm",
-                                                "gate",
-                                                "mlp.gate",
-                                                "block_sparse_moe.gate",
-                                                "block_sparse_moe.router",
-                                                "router",
-                                                "mlp.router",
-                                                "feed_forward.router",
-                                                "mlp.shared_expert_gate",
-                                                "mixer.conv1d",
-                                                "classifier"};
+constexpr std::string_view kNeverQuantised =
+    "lm_head embed_out embed_tokens model.embed_tokens wte wpe model.norm gate mlp.gate "
+    "block_sparse_moe.gate block_sparse_moe.router router mlp.router feed_forward.router "
+    "mlp.shared_expert_gate mixer.conv1d classifier";
 
 std::int64_t integer_of(const io::JsonObject& object, std::string_view key) {
   const bool said = object.has(key) && object.require(key).is_number_integer();
@@ -112,11 +69,6 @@ std::int64_t integer_of(const io::JsonObject& object, std::string_view key) {
 std::int64_t group_of(const io::JsonObject& object, std::string_view key) {
   const std::int64_t group = integer_of(object, key);
   return group > 0 && group <= kMostInScaleBlock ? group : 0;
-}
-
-std::string word_of(const io::JsonObject& object, std::string_view key) {
-  return object.has(key) && object.require(key).is_string() ? object.require(key).get<std::string>()
-                                                            : std::string();
 }
 
 /// Whether `text` is `pattern`, in which "*" stands for any characters.
@@ -176,9 +128,8 @@ class ModuleName {
       // One layer stands for all. Python matches from the first character on.
       constexpr std::string_view kOuter[] = {"model.layers.5.", "language_model.model.layers.5.",
                                              "model.language_model.layers.5.", ""};
-      return std::ranges::any_of(kOuter, [&](std::string_view outer) {
-        return expression_->matches(std::string(outer) + std::string(path));
-      });
+      return std::ranges::any_of(
+          kOuter, [&](std::string_view outer) { return expression_->matches(std::string(outer) + std::string(path)); });
     }
     if (path_.find('*') != std::string::npos) {
       return is_like(path, path_) || is_like(path, path_ + ".*");
@@ -214,23 +165,20 @@ WeightForms::WeightForms(ModelConfig& config, std::int64_t layers)
     return;
   }
   form_ = read(*quantization);
-  for (const std::string_view key :
-       {"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules"}) {
+  for (const std::string_view key : {"modules_to_not_convert", "ignored_layers", "ignore", "exclude_modules"}) {
     if (quantised()) {
       read_list(*quantization, key);
     }
   }
-  if (quantization->has("sparsity_config") &&
-      quantization->require("sparsity_config").is_object() &&
-      !quantization->require("sparsity_config").empty()) {
+  const json sparsity = quantization->value().value("sparsity_config", json());
+  if (sparsity.is_object() && !sparsity.empty()) {
     config_.note("sparsity_config says that weights are sparse already: both ways are simulated");
   }
 }
 
 WeightForm WeightForms::of(std::string_view name, std::int64_t count) {
-  const bool known = std::ranges::any_of(
-      kModules, [&](const ModuleOfOperation& row) { return row.operation == name; });
-  if (!known || (experts_alone_ && !name.starts_with("moe.expert."))) {
+  const auto* const known = std::ranges::find(kModules, name, &ModulesOfOperation::operation);
+  if (known == std::end(kModules) || (experts_alone_ && !name.starts_with("moe.expert."))) {
     return plain_;
   }
   const auto found = kept_.find(name);
@@ -240,18 +188,18 @@ WeightForm WeightForms::of(std::string_view name, std::int64_t count) {
   const auto listed = static_cast<std::int64_t>(found->second.layers.size());
   const bool kept = found->second.all || 2 * listed > count;
   if (!found->second.all && listed < count) {
-    config_.note(fmt::format("{} of {} layers keep {} in {}: all are taken as {} do", listed, count,
-                             name, plain_.dtype, kept ? "these" : "the others"));
+    config_.note("{} of {} layers keep {} in {}: all are taken as {} do", listed, count, name, plain_.dtype,
+                 kept ? "these" : "the others");
   }
   return kept ? plain_ : form_;
 }
 
 void WeightForms::read_list(const io::JsonObject& quantization, std::string_view key) {
   constexpr std::size_t kMostNames = 20000, kMostExpressions = 64, kShown = 3, kNameBytes = 60;
-  if (!quantization.has(key) || !quantization.require(key).is_array()) {
+  const json names = quantization.value().value(std::string(key), json());
+  if (!names.is_array()) {
     return;
   }
-  const json& names = quantization.require(key);
   std::size_t read = 0, expressions = 0, strange = 0;
   std::vector<std::string> shown;
   for (const json& name : names) {
@@ -270,14 +218,12 @@ void WeightForms::read_list(const io::JsonObject& quantization, std::string_view
     for (const auto& [operation, layers] : kept_) {
       kept.push_back(operation);
     }
-    config_.note(fmt::format("{} names {} modules: lm_head and routers stay {}{}{}", key, read,
-                             plain_.dtype, kept.empty() ? "" : ", and of the layers ",
-                             fmt::join(kept, ", ")));
+    config_.note("{} names {} modules: lm_head and routers stay {}{}{}", key, read, plain_.dtype,
+                 kept.empty() ? "" : ", and of the layers ", fmt::join(kept, ", "));
   }
   if (strange > 0) {
-    config_.note(io::printable(
-        fmt::format("{} names in {} are of nothing that is modelled here: {}{}", strange, key,
-                    fmt::join(shown, ", "), strange > kShown ? ", .." : "")));
+    config_.note("{} names in {} fit no operation that is modelled: {}{}", strange, key,
+                 io::printable(fmt::format("{}", fmt::join(shown, ", "))), strange > kShown ? ", .." : "");
   }
 }
 
@@ -287,17 +233,13 @@ bool WeightForms::keep(const std::string& module) {
   if (name.layer() >= layers_) {
     return false;
   }
-  bool found =
-      std::ranges::any_of(kNeverQuantised, [&](std::string_view path) { return name.has(path); });
-  for (const ModuleOfOperation& row : kModules) {
-    if (!name.has(row.module)) {
-      continue;
-    }
-    found = true;
-    Kept& kept = kept_[std::string(row.operation)];
-    if (name.layer() == ModuleName::kEvery) {
-      kept.all = true;
-    } else {
+  const auto has = [&name](std::string_view path) { return name.has(path); };
+  bool found = std::ranges::any_of(parts_of(kNeverQuantised, ' '), has);
+  for (const ModulesOfOperation& row : kModules) {
+    if (std::ranges::any_of(parts_of(row.modules, ' '), has)) {
+      found = true;
+      Kept& kept = kept_[std::string(row.operation)];
+      kept.all = kept.all || name.layer() == ModuleName::kEvery;
       kept.layers.insert(name.layer());
     }
   }
@@ -305,8 +247,7 @@ bool WeightForms::keep(const std::string& module) {
 }
 
 WeightForm WeightForms::unread(const std::string& what) {
-  config_.note(fmt::format("quantization '{}' is not read: weights are {}", io::printable(what),
-                           plain_.dtype));
+  config_.note("quantization '{}' is not read: weights are {}", io::printable(what), plain_.dtype);
   return plain_;
 }
 
@@ -315,8 +256,8 @@ WeightForm WeightForms::weight_only(std::int64_t bits, std::int64_t group) {
   if ((bits != 4 && bits != 8) || type == "tf32") {
     return unread(fmt::format("of {} bits, multiplied as {}", bits, type));
   }
-  config_.note(fmt::format("weights of {} bits{} are dequantised to {}", bits,
-                           group > 0 ? fmt::format(" with a scale for {}", group) : "", type));
+  config_.note("weights of {} bits{} are dequantised to {}", bits,
+               group > 0 ? fmt::format(" with a scale for {}", group) : "", type);
   return {type, bits == 4 ? "s4" : "s8", group};
 }
 
@@ -327,29 +268,26 @@ WeightForm WeightForms::experts_of_mxfp4() {
   // A scale has 8 bits for 32 weights there, and 16 bits here: those of 64 take as many bytes.
   constexpr std::int64_t kBlock = 64;
   experts_alone_ = true;
-  config_.note(fmt::format(
+  config_.note(
       "weights of experts are mxfp4: 4 bits, dequantised to {0}, as boards without FP4 and Marlin "
       "have them; a scale of 16 bits for {1} takes the bytes of one of 8 for 32; --dtype "
       "weights=mxfp4 multiplies all weights in FP4",
-      plain_.dtype, kBlock));
+      plain_.dtype, kBlock);
   return {plain_.dtype, "s4", kBlock};
 }
 
 WeightForm WeightForms::read_compressed_tensors(const io::JsonObject& quantization) {
-  const json* const groups =
-      quantization.has("config_groups") ? &quantization.require("config_groups") : nullptr;
-  if (groups == nullptr || !groups->is_object() || groups->empty() ||
-      !groups->front().is_object() || !groups->front().contains("weights") ||
-      !groups->front()["weights"].is_object()) {
+  const json groups = quantization.value().value("config_groups", json());
+  const json group = groups.is_object() && !groups.empty() ? groups.front() : json();
+  const json of_weights = group.is_object() ? group.value("weights", json()) : json();
+  if (!of_weights.is_object()) {
     return unread("compressed-tensors without weights");
   }
-  if (groups->size() > 1) {
-    config_.note(
-        fmt::format("of {} groups of compressed-tensors the first stands for all", groups->size()));
+  if (groups.size() > 1) {
+    config_.note("of {} groups of compressed-tensors the first stands for all", groups.size());
   }
-  const json& group = groups->front();
-  const io::JsonObject weights(group["weights"], quantization.place() / "config_groups");
-  const bool both = group.contains("input_activations") && group["input_activations"].is_object();
+  const io::JsonObject weights(of_weights, quantization.place() / "config_groups");
+  const bool both = group.value("input_activations", json()).is_object();
   const std::int64_t bits = integer_of(weights, "num_bits");
   const bool floats = word_of(weights, "type") == "float";
   const std::int64_t block = group_of(weights, "group_size");
@@ -363,29 +301,25 @@ WeightForm WeightForms::read_compressed_tensors(const io::JsonObject& quantizati
   if (both && floats && bits == 4 && block == kBlockOfFourBits) {
     return {"e2m1", "", kBlockOfFourBits};
   }
-  return unread(fmt::format("compressed-tensors of {} bits{}", bits,
-                            both ? "" : ", activations as they are"));
+  return unread(fmt::format("compressed-tensors of {} bits{}", bits, both ? "" : ", activations as they are"));
 }
 
 WeightForm WeightForms::read(const io::JsonObject& quantization) {
   const std::string method = word_of(quantization, "quant_method");
   if (method == "fp8" || method == "fbgemm_fp8") {
-    if (quantization.has("weight_block_size") &&
-        quantization.require("weight_block_size").is_array()) {
+    if (quantization.has("weight_block_size") && quantization.require("weight_block_size").is_array()) {
       config_.note("scales of blocks of weights (weight_block_size) cost nothing here");
     }
     return {"e4m3", "", 0};
   }
   if (method == "gptq" || method == "awq") {
     const bool old = !quantization.has("bits");
-    return weight_only(
-        integer_of(quantization, old ? "w_bit" : "bits"),
-        group_of(quantization, quantization.has("q_group_size") ? "q_group_size" : "group_size"));
+    return weight_only(integer_of(quantization, old ? "w_bit" : "bits"),
+                       group_of(quantization, quantization.has("q_group_size") ? "q_group_size" : "group_size"));
   }
   if (method == "bitsandbytes") {
     constexpr std::int64_t kBlock = 64;
-    const bool four = quantization.boolean_or("load_in_4bit", false) ||
-                      quantization.boolean_or("_load_in_4bit", false);
+    const bool four = quantization.boolean_or("load_in_4bit", false) || quantization.boolean_or("_load_in_4bit", false);
     return four ? weight_only(4, kBlock) : WeightForm{"s8", "", 0};
   }
   if (method == "mxfp4") {

@@ -18,8 +18,7 @@ namespace {
 const sptc::fuzz::Reader& chosen_reader() {
   static const sptc::fuzz::Reader& reader = []() -> const sptc::fuzz::Reader& {
     const char* const name = std::getenv("SPTC_FUZZ_READER");
-    const sptc::fuzz::Reader* const found =
-        sptc::fuzz::find_reader(name == nullptr ? std::string_view() : name);
+    const sptc::fuzz::Reader* const found = sptc::fuzz::find_reader(name == nullptr ? std::string_view() : name);
     if (found == nullptr) {
       std::cerr << "SPTC_FUZZ_READER must be one of:";
       for (const sptc::fuzz::Reader& known : sptc::fuzz::readers()) {
@@ -38,8 +37,7 @@ const sptc::fuzz::Reader& chosen_reader() {
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
 /// Documents stay documents in seven of eight changes.
-extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
-                                               std::size_t most, unsigned seed) {
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
   if (chosen_reader().content == sptc::fuzz::Content::kJson && seed % 8 != 0) {
     const auto text = sptc::fuzz::mutate_json({reinterpret_cast<const char*>(data), size}, seed);
     if (text && text->size() <= most) {

@@ -61,8 +61,7 @@ void expect_breakdown(bool sparse, double time_us, const kernels::MemoryTraffic&
   figures.timing.budget.tensor = 2;  // of the busiest SM; the mean of all has half: 50 SMs work
   figures.timing.budget.tensor_mean = 1;
   const energy::Switching switching{0.9, 0.5, 0.4, 0.6, 0.8};
-  run::add_energy(layer, sparse, table_of_round_numbers(), switching, run::SimulationOptions{}, {},
-                  figures);
+  run::add_energy(layer, sparse, table_of_round_numbers(), switching, run::SimulationOptions{}, {}, figures);
   ASSERT_TRUE(figures.energy);
   for (const auto& [part, uj] : figures.energy->parts_uj) {
     const auto expected = expected_uj.find(std::string(part));

@@ -81,20 +81,19 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, io::read_text_file(kDirectory + name, 1 << 20));
 }
 
-TEST(InferenceReport, IsWhatTheShortReportBeginsWith) {
-  const std::string text = report::short_report(result(), false);
+TEST(InferenceReport, IsWhatTheReportBeginsWith) {
+  const std::string text = report::text_report(result());
   const std::string verdict = text.substr(0, text.find("\n\n"));
   for (const char* part : {"1.23x the speed of dense in one inference", "1.44x per watt."}) {
     EXPECT_NE(verdict.find(part), std::string::npos) << part << " in " << text;
   }
-  EXPECT_NE(text.find(report::inference_totals_text(result())), std::string::npos) << text;
+  EXPECT_NE(text.find(report::inference_text(result(), false)), std::string::npos) << text;
 }
 
 TEST(InferenceReport, TellsWhatEachWeightTakesWhereItIsAskedFor) {
   run::RunResult asked = result();
-  EXPECT_EQ(report::inference_short_text(asked), report::inference_totals_text(asked));
   asked.inference->tells_choices = true;
-  const std::string text = report::inference_short_text(asked);
+  const std::string text = report::inference_text(asked, false);
   for (const char* line : {"  ffn.intermediate             2:4    2:4 is 1.28 times as fast\n",
                            "  pooler                       dense  2:4 takes 1.17 times as long\n",
                            "  qa_outputs                   dense  no kernel: the extents"}) {
@@ -103,7 +102,7 @@ TEST(InferenceReport, TellsWhatEachWeightTakesWhereItIsAskedFor) {
 }
 
 TEST(InferenceReport, Text) {
-  expect_golden("inference.txt", report::inference_text(result()));
+  expect_golden("inference.txt", report::inference_text(result(), true));
 }
 
 TEST(InferenceReport, Json) {

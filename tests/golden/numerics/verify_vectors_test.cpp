@@ -34,8 +34,7 @@ TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheHardwareProfile) {
     EXPECT_LT(set.contested * 10, set.elements) << set.file;
   }
   EXPECT_EQ(result.sets.size(), 70U);
-  EXPECT_EQ(families, (std::set<std::string>{"hw", "mma", "mma_fp8_lowered", "mmasp", "tcgen05mma",
-                                             "wgmma"}));
+  EXPECT_EQ(families, (std::set<std::string>{"hw", "mma", "mma_fp8_lowered", "mmasp", "tcgen05mma", "wgmma"}));
 }
 
 TEST(VectorsOfEveryGeneration, AreEqualBitForBitInTheProfileOfMmaSimWithoutException) {
@@ -61,12 +60,10 @@ class CorrectedVectors : public testing::TestWithParam<Profile> {
         fs::copy(entry.path(), temporary.path(), fs::copy_options::overwrite_existing);
       }
     }
-    std::fstream stream(temporary.path() / (stem + ".D.npy"),
-                        std::ios::in | std::ios::out | std::ios::binary);
+    std::fstream stream(temporary.path() / (stem + ".D.npy"), std::ios::in | std::ios::out | std::ios::binary);
     constexpr std::streamoff kHeader = 128;
     std::uint64_t old = 0;
-    for (std::streamoff at = kHeader;
-         stream.seekg(at), stream.read(reinterpret_cast<char*>(&old), 8); at += 8) {
+    for (std::streamoff at = kHeader; stream.seekg(at), stream.read(reinterpret_cast<char*>(&old), 8); at += 8) {
       if (std::isnan(std::bit_cast<double>(old)) == only_nan) {
         stream.seekp(at);
         stream.write(reinterpret_cast<const char*>(&word), 8);
@@ -83,23 +80,19 @@ TEST_P(CorrectedVectors, WithBitsOfANanOfF64OfTheModelAreSaidToBe) {
   EXPECT_EQ(result.mismatches(), 0U);
   EXPECT_EQ(result.sets.front().corrected, 1U);
   const std::string text = check::vectors::verify_text(result);
-  EXPECT_NE(text.find("1 words left out differ in the bits of a NaN of f64 alone"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(text.find("1 words left out differ in the bits of a NaN of f64 alone"), std::string::npos) << text;
   EXPECT_NE(text.find("DEVIATIONS.md"), std::string::npos);
 }
 
 TEST_P(CorrectedVectors, WithANumberInThePlaceOfANanOrTheOtherWayRoundDiffer) {
   for (const bool only_nan : {true, false}) {
-    const auto result =
-        verified(only_nan ? 0x3FF0'0000'0000'0000 : 0x7FF8'0000'0000'0000, only_nan);
+    const auto result = verified(only_nan ? 0x3FF0'0000'0000'0000 : 0x7FF8'0000'0000'0000, only_nan);
     EXPECT_EQ(result.mismatches(), 1U);
     EXPECT_EQ(result.sets.front().corrected, 0U);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(BothProfiles, CorrectedVectors,
-                         testing::Values(Profile::kHardware, Profile::kMmaSim));
+INSTANTIATE_TEST_SUITE_P(BothProfiles, CorrectedVectors, testing::Values(Profile::kHardware, Profile::kMmaSim));
 
 class TamperedVectors : public testing::Test {
  protected:
@@ -124,9 +117,8 @@ TEST_F(TamperedVectors, AreCaughtInEveryResultArray) {
     const std::string name = entry.path().filename().string();
     if (name.find(".D") != std::string::npos && entry.path().extension() == ".npy") {
       const bool is_f64 = name.find("f64") != std::string::npos;
-      const bool is_f16 =
-          name.find(".D_f16") != std::string::npos || name.find("k16.f16.") != std::string::npos ||
-          name.find("k32.f16.") != std::string::npos || name.find("k8.f16.") != std::string::npos;
+      const bool is_f16 = name.find(".D_f16") != std::string::npos || name.find("k16.f16.") != std::string::npos ||
+                          name.find("k32.f16.") != std::string::npos || name.find("k8.f16.") != std::string::npos;
       flip(directory / fs::relative(entry.path(), kVectors), is_f64 ? 8 : is_f16 ? 2 : 4);
       ++results;
     }

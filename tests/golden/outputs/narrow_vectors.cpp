@@ -11,8 +11,7 @@
 namespace hwy {
 
 std::int64_t SupportedTargets() {
-  const auto real =
-      reinterpret_cast<std::int64_t (*)()>(::dlsym(RTLD_NEXT, "_ZN3hwy16SupportedTargetsEv"));
+  const auto real = reinterpret_cast<std::int64_t (*)()>(::dlsym(RTLD_NEXT, "_ZN3hwy16SupportedTargetsEv"));
   const char* const widest = std::getenv("SPTC_VECTORS");
   const std::int64_t best = widest == nullptr                  ? HWY_AVX3_DL
                             : std::strcmp(widest, "sse4") == 0 ? HWY_SSE4

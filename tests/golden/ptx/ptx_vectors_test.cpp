@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every vector, compared as register words. What the files are: README.md beside this one.
+// Every vector, compared as register words. What the files are: tests/README.md.
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
 #include "models/numerics/codec.h"
@@ -62,8 +62,7 @@ base::Matrix<T> read_matrix(const json& rows, Convert convert) {
 }
 
 base::Matrix<Word> read_words(const json& rows, DataType type) {
-  return read_matrix<Word>(
-      rows, [type](const json& x) { return numerics::from_double(x.get<double>(), type); });
+  return read_matrix<Word>(rows, [type](const json& x) { return numerics::from_double(x.get<double>(), type); });
 }
 
 /// [lane][register] in the file, [register][lane] with us.
@@ -99,20 +98,17 @@ std::string title(const json& vector) {
   if (vector.contains("name")) {
     return vector.at("name").get<std::string>();
   }
-  return vector.at("dtype").get<std::string>() + " " + vector.at("ptx_shape").get<std::string>() +
-         " " + vector.value("case", "");
+  return vector.at("dtype").get<std::string>() + " " + vector.at("ptx_shape").get<std::string>() + " " +
+         vector.value("case", "");
 }
 
-void expect_operand_registers(const json& vector, const MmaInstruction& instruction,
-                              const char* a_name) {
+void expect_operand_registers(const json& vector, const MmaInstruction& instruction, const char* a_name) {
   const auto a = mma::fragment_layout(instruction, FragmentOperand::kA);
   const auto b = mma::fragment_layout(instruction, FragmentOperand::kB);
   const auto d = mma::fragment_layout(instruction, FragmentOperand::kAccumulator);
   const DataType type = instruction.a_type;
-  EXPECT_EQ(mma::pack_fragment(a, read_words(vector.at(a_name), type)),
-            read_registers(vector.at("A_regs")));
-  EXPECT_EQ(mma::pack_fragment(b, read_words(vector.at("B"), type)),
-            read_registers(vector.at("B_regs")));
+  EXPECT_EQ(mma::pack_fragment(a, read_words(vector.at(a_name), type)), read_registers(vector.at("A_regs")));
+  EXPECT_EQ(mma::pack_fragment(b, read_words(vector.at("B"), type)), read_registers(vector.at("B_regs")));
   const DataType sum = instruction.accumulator;
   for (const char* const name : {"C", "D"}) {
     const base::Matrix<Word> lanes = read_words(vector.at(std::string(name) + "_frag"), sum);
@@ -152,14 +148,13 @@ TEST(SparseMmaVectors, MetadataOfEverySelectorIsEqualAsWords) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
     const json& selectors = vector.at("lane_metadata_words_by_selector");
     ASSERT_EQ(static_cast<int>(selectors.size()), format.selectors());
-    const CompressedMatrix compressed = sparsity::compress(
-        read_words(vector.at("A_dense"), instruction.a_type), instruction.a_type);
+    const CompressedMatrix compressed =
+        sparsity::compress(read_words(vector.at("A_dense"), instruction.a_type), instruction.a_type);
     for (int selector = 0; selector < format.selectors(); ++selector) {
       const LaneWords expected = read_lane_words(selectors.at(std::to_string(selector)));
       EXPECT_EQ(sparsity::gather_metadata(format, selector, compressed.nibbles, 0, 0), expected)
           << "selector " << selector;
-      EXPECT_EQ(sparsity::read_metadata(format, selector, expected), compressed.nibbles)
-          << "selector " << selector;
+      EXPECT_EQ(sparsity::read_metadata(format, selector, expected), compressed.nibbles) << "selector " << selector;
       ++words;
     }
   }
@@ -175,8 +170,7 @@ base::Matrix<std::uint32_t> read_canonical(const json& vector) {
 base::Matrix<std::uint8_t> nibbles_of(const base::Matrix<std::uint32_t>& words, const json& vector,
                                       const sparsity::MetadataForm& form) {
   const base::Matrix<std::uint8_t> extents = read_nibbles(vector.at("nibbles_row_major"));
-  return sparsity::unpack_metadata({words.data(), words.size()}, extents.rows(), extents.cols(),
-                                   form);
+  return sparsity::unpack_metadata({words.data(), words.size()}, extents.rows(), extents.cols(), form);
 }
 
 TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
@@ -184,12 +178,10 @@ TEST(MetadataMatrixVectors, FullGroupsCompressToTheSameWords) {
   for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
-    const CompressedMatrix compressed =
-        sparsity::compress(read_words(vector.at("A_dense"), type), type);
+    const CompressedMatrix compressed = sparsity::compress(read_words(vector.at("A_dense"), type), type);
     if (title(vector).ends_with("_full")) {
       EXPECT_EQ(compressed.values, read_words(vector.at("A_compressed"), type));
-      EXPECT_EQ(sparsity::pack_metadata(compressed.nibbles, {.type = type}),
-                read_canonical(vector));
+      EXPECT_EQ(sparsity::pack_metadata(compressed.nibbles, {.type = type}), read_canonical(vector));
       ++full;
     }
   }
@@ -201,12 +193,11 @@ TEST(MetadataMatrixVectors, DecompressToTheDenseMatrixWhicheverWayGroupsWereFill
     SCOPED_TRACE(title(vector));
     const DataType type = type_of(vector);
     const base::Matrix<Word> dense = read_words(vector.at("A_dense"), type);
-    const CompressedMatrix theirs{
-        .type = type,
-        .pattern = sparsity::hardware_pattern(type),
-        .logical_k = dense.cols(),
-        .values = read_words(vector.at("A_compressed"), type),
-        .nibbles = nibbles_of(read_canonical(vector), vector, {.type = type})};
+    const CompressedMatrix theirs{.type = type,
+                                  .pattern = sparsity::hardware_pattern(type),
+                                  .logical_k = dense.cols(),
+                                  .values = read_words(vector.at("A_compressed"), type),
+                                  .nibbles = nibbles_of(read_canonical(vector), vector, {.type = type})};
     EXPECT_EQ(theirs.nibbles, read_nibbles(vector.at("nibbles_row_major")));
     EXPECT_EQ(sparsity::decompress(theirs), dense);
     EXPECT_EQ(sparsity::decompress(sparsity::compress(dense, type)), dense);
@@ -217,10 +208,8 @@ TEST(MetadataMatrixVectors, ReorderedMetadataIsEqualAsWords) {
   for (const json& vector : vectors_of(kMatrices)) {
     SCOPED_TRACE(title(vector));
     const base::Matrix<std::uint8_t> nibbles = read_nibbles(vector.at("nibbles_row_major"));
-    const sparsity::MetadataForm form{.type = type_of(vector),
-                                      .order = sparsity::MetadataOrder::kCutlass};
-    EXPECT_EQ(sparsity::metadata_element_bits(form.type),
-              vector.at("meta_element_bits").get<int>());
+    const sparsity::MetadataForm form{.type = type_of(vector), .order = sparsity::MetadataOrder::kCutlass};
+    EXPECT_EQ(sparsity::metadata_element_bits(form.type), vector.at("meta_element_bits").get<int>());
     std::vector<std::uint32_t> expected;
     for (const json& element : vector.at("meta_reordered_flat")) {
       expected.push_back(from_hex(element));
@@ -263,23 +252,20 @@ TEST(MetadataMatrixVectors, SharedLaneRegistersAreEqualAsWords) {
     // Row tile i of those that share a register takes selector i.
     std::vector<base::Matrix<std::uint32_t>> lanes;
     for (std::size_t i = 0; i < tile.rows / 16; ++i) {
-      const sparsity::MetadataForm form{type, sparsity::MetadataOrder::kLanes, tile.logical_k,
-                                        static_cast<int>(i)};
+      const sparsity::MetadataForm form{type, sparsity::MetadataOrder::kLanes, tile.logical_k, static_cast<int>(i)};
       lanes.push_back(sparsity::pack_metadata(nibbles, form));
       EXPECT_EQ(nibbles_of(lanes.back(), vector, form), nibbles);
     }
     for (const json& words : vector.at("ptx_lane_words").at("tiles")) {
       const std::size_t row_tile = words.at("row0").get<std::size_t>() / 16;
-      const std::size_t k_tile =
-          words.at("k0").get<std::size_t>() / static_cast<std::size_t>(tile.logical_k);
+      const std::size_t k_tile = words.at("k0").get<std::size_t>() / static_cast<std::size_t>(tile.logical_k);
       LaneWords shared{};
       for (std::size_t i = 0; i < lanes.size(); ++i) {
         for (std::size_t lane = 0; lane < shared.size(); ++lane) {
           shared[lane] |= lanes[i]((row_tile + i) * k_tiles + k_tile, lane);
         }
       }
-      EXPECT_EQ(shared, read_lane_words(words.at("lane_words")))
-          << words.at("row0") << ", " << words.at("k0");
+      EXPECT_EQ(shared, read_lane_words(words.at("lane_words"))) << words.at("row0") << ", " << words.at("k0");
       ++tiles;
     }
   }

@@ -39,8 +39,7 @@ namespace {
 
 using numerics::DataType;
 
-base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, DataType type,
-                                          const char* label) {
+base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, DataType type, const char* label) {
   base::Matrix<numerics::Word> words(rows, cols);
   const base::RandomStream stream = base::RandomStream(65).fork(label);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -64,12 +63,10 @@ std::unique_ptr<Memory> operands() {
   auto memory = std::make_unique<Memory>();
   base::Matrix<numerics::Word> a = random_words(kExtent, Kernel::kK, kType, "a");
   if (Kernel::kSparse) {
-    const sparsity::CompressedMatrix compressed =
-        sparsity::compress(sparsity::prune_by_magnitude(a, kType), kType);
+    const sparsity::CompressedMatrix compressed = sparsity::compress(sparsity::prune_by_magnitude(a, kType), kType);
     a = compressed.values;
     const auto registers = [&](int selector) {
-      return sparsity::pack_metadata(compressed.nibbles,
-                                     {kType, sparsity::MetadataOrder::kLanes, 32, selector});
+      return sparsity::pack_metadata(compressed.nibbles, {kType, sparsity::MetadataOrder::kLanes, 32, selector});
     };
     const base::Matrix<std::uint32_t> first = registers(0), second = registers(1);
     std::copy_n(first.data(), first.size(), memory->step_metadata);
@@ -94,8 +91,7 @@ std::unique_ptr<Memory> run_twin(std::string_view architecture) {
   return memory;
 }
 
-io::Tensor tensor_of(const char* name, const char* dtype, int rows, int cols, int width,
-                     const void* data) {
+io::Tensor tensor_of(const char* name, const char* dtype, int rows, int cols, int width, const void* data) {
   io::Tensor tensor{name, dtype, {rows, cols}, {}};
   tensor.bytes.resize(static_cast<std::size_t>(rows) * cols * width);
   std::memcpy(tensor.bytes.data(), data, tensor.bytes.size());
@@ -119,9 +115,8 @@ void write_case(const std::filesystem::path& directory) {
   npz.add(Kernel::kHalfD ? tensor_of("d", "F16", kExtent, kExtent, 2, memory->half_d)
                          : tensor_of("d", "F32", kExtent, kExtent, 4, memory->d));
   npz.commit();
-  nlohmann::json file{{"schema", "sptcsim-kernel/0.1"},
-                      {"architecture", architecture},
-                      {"instruction", Kernel::kInstruction}};
+  nlohmann::json file{
+      {"schema", "sptcsim-kernel/0.1"}, {"architecture", architecture}, {"instruction", Kernel::kInstruction}};
   for (const char* const name : {"a", "b", "d", "metadata"}) {
     file[name] = {{"file", "operands.npz"}, {"tensor", name}};
   }
@@ -143,9 +138,7 @@ struct Exhibit {
   Expected expected;
   std::vector<std::string> words;  ///< that its cause must hold
 
-  friend std::ostream& operator<<(std::ostream& stream, const Exhibit& shown) {
-    return stream << shown.name;
-  }
+  friend std::ostream& operator<<(std::ostream& stream, const Exhibit& shown) { return stream << shown.name; }
 };
 
 template <class Kernel>
@@ -154,39 +147,38 @@ Exhibit exhibit(const char* name, Exhibit::Expected expected, std::vector<std::s
 }
 
 std::vector<Exhibit> exhibits() {
-#define SPTC_EXHIBIT(Kernel, expected, ...) \
-  exhibit<Kernel>(#Kernel, Exhibit::expected, {__VA_ARGS__})
+#define SPTC_EXHIBIT(Kernel, expected, ...) exhibit<Kernel>(#Kernel, Exhibit::expected, {__VA_ARGS__})
 #define SPTC_RIGHT(Kernel) SPTC_EXHIBIT(Kernel, kRight),
 #define SPTC_BROKEN(Kernel, ...) SPTC_EXHIBIT(Kernel, kNamed, __VA_ARGS__)
-  return {SPTC_RIGHT_KERNELS(SPTC_RIGHT)  //
-          SPTC_BROKEN(StaleMetadata, "metadata", "64 bits late"),
-          SPTC_BROKEN(ExchangedSelectors, "metadata", "swapped in pairs of 32 bits"),
-          SPTC_BROKEN(SelectorStays, "metadata", "the first of each pair of 32 bits twice"),
-          SPTC_BROKEN(WrongSelector, "sparsity selector is 1 instead of 0"),
-          SPTC_BROKEN(WrongHalfWord, "halves of every metadata word are swapped"),
-          SPTC_BROKEN(SwappedIndices, "two indices of every metadata nibble are swapped"),
-          SPTC_BROKEN(MetadataOfOtherRows, "metadata", "row i holds row i ^ 16"),
-          SPTC_BROKEN(SwappedLanesOfA, "permuted-rows", "row i holds row i ^ 8"),
-          SPTC_BROKEN(AddressesOfB, "of every 16 x 16 block of A the quarters off the diagonal",
-                      "with the addresses of B"),
-          SPTC_BROKEN(TransposedFragments, "8 x 8 blocks of B are transposed", ".trans"),
-          SPTC_BROKEN(UnswizzledA, "128-byte swizzle of A", "not undone"),
-          SPTC_BROKEN(MissingBarrier, "rows 0 to 31", "columns 0 to 31", "in place of k 224 to 255",
-                      "of B again k 128 to 159"),
-          SPTC_BROKEN(NoEmptyCommit, "in place of k 224 to 255", "of A and B again k 128 to 159"),
-          SPTC_BROKEN(LastTileDropped, "lacks k 224 to 255"),
-          SPTC_BROKEN(LastTileTwice, "k 224 to 255 twice"),
-          SPTC_BROKEN(RemainderNotZeroed, "k 144 to 159 twice"),
-          SPTC_BROKEN(SliceMissing, "lacks k 192 to 255"),
-          SPTC_BROKEN(SlicesBackwards, "4 slices", "reversed"),
-          SPTC_BROKEN(HalfPromoted, "rows 32 to 63", "one accumulator for all of K"),
-          SPTC_BROKEN(TransposedB, "B is taken as column-major"),
-          SPTC_BROKEN(PaddedRows, "leading dimension of A is taken for 264 instead of 256"),
-          SPTC_BROKEN(TileColumnTwice, "column i - 64", "columns 64 to 127"),
-          SPTC_BROKEN(HalfAccumulator, "accumulates in f16 instead of f32"),
-          SPTC_BROKEN(TowardZero, "D is rounded toward zero"),
-          SPTC_BROKEN(BetaTwice, "C is added twice"),
-          SPTC_BROKEN(BiasOfNeighbour, "takes the bias of column i + 1")};
+  return {
+      SPTC_RIGHT_KERNELS(SPTC_RIGHT)  //
+      SPTC_BROKEN(StaleMetadata, "metadata", "64 bits late"),
+      SPTC_BROKEN(ExchangedSelectors, "metadata", "swapped in pairs of 32 bits"),
+      SPTC_BROKEN(SelectorStays, "metadata", "the first of each pair of 32 bits twice"),
+      SPTC_BROKEN(WrongSelector, "sparsity selector is 1 instead of 0"),
+      SPTC_BROKEN(WrongHalfWord, "halves of every metadata word are swapped"),
+      SPTC_BROKEN(SwappedIndices, "two indices of every metadata nibble are swapped"),
+      SPTC_BROKEN(MetadataOfOtherRows, "metadata", "row i holds row i ^ 16"),
+      SPTC_BROKEN(SwappedLanesOfA, "permuted-rows", "row i holds row i ^ 8"),
+      SPTC_BROKEN(AddressesOfB, "of every 16 x 16 block of A the quarters off the diagonal", "with the addresses of B"),
+      SPTC_BROKEN(TransposedFragments, "8 x 8 blocks of B are transposed", ".trans"),
+      SPTC_BROKEN(UnswizzledA, "128-byte swizzle of A", "not undone"),
+      SPTC_BROKEN(MissingBarrier, "rows 0 to 31", "columns 0 to 31", "in place of k 224 to 255",
+                  "of B again k 128 to 159"),
+      SPTC_BROKEN(NoEmptyCommit, "in place of k 224 to 255", "of A and B again k 128 to 159"),
+      SPTC_BROKEN(LastTileDropped, "lacks k 224 to 255"),
+      SPTC_BROKEN(LastTileTwice, "k 224 to 255 twice"),
+      SPTC_BROKEN(RemainderNotZeroed, "k 144 to 159 twice"),
+      SPTC_BROKEN(SliceMissing, "lacks k 192 to 255"),
+      SPTC_BROKEN(SlicesBackwards, "4 slices", "reversed"),
+      SPTC_BROKEN(HalfPromoted, "rows 32 to 63", "one accumulator for all of K"),
+      SPTC_BROKEN(TransposedB, "B is taken as column-major"),
+      SPTC_BROKEN(PaddedRows, "leading dimension of A is taken for 264 instead of 256"),
+      SPTC_BROKEN(TileColumnTwice, "column i - 64", "columns 64 to 127"),
+      SPTC_BROKEN(HalfAccumulator, "accumulates in f16 instead of f32"),
+      SPTC_BROKEN(TowardZero, "D is rounded toward zero"),
+      SPTC_BROKEN(BetaTwice, "C is added twice"),
+      SPTC_BROKEN(BiasOfNeighbour, "takes the bias of column i + 1")};
 }
 
 class Gallery : public support::ProgramFixture, public testing::WithParamInterface<Exhibit> {};
@@ -194,16 +186,14 @@ class Gallery : public support::ProgramFixture, public testing::WithParamInterfa
 TEST_P(Gallery, IsNamedForWhatItIs) {
   const Exhibit& exhibit = GetParam();
   exhibit.write(temporary.path());
-  const support::ProgramOutcome outcome =
-      run("crosscheck --kernel " + path("kernel.json") + " --format json");
+  const support::ProgramOutcome outcome = run("crosscheck --kernel " + path("kernel.json") + " --format json");
   ASSERT_EQ(outcome.exit_code, exhibit.expected == Exhibit::kRight ? 0 : 1) << outcome.err;
   const nlohmann::json fitting = nlohmann::json::parse(outcome.out).at("fitting");
   if (fitting.empty()) {
     EXPECT_EQ(exhibit.expected, Exhibit::kRight) << "not named";
     return;
   }
-  const std::string named =
-      fitting[0].at("cause").get<std::string>() + ": " + fitting[0].at("text").get<std::string>();
+  const std::string named = fitting[0].at("cause").get<std::string>() + ": " + fitting[0].at("text").get<std::string>();
   for (const std::string& word : exhibit.words) {
     EXPECT_NE(named.find(word), std::string::npos) << "named " << named;
   }

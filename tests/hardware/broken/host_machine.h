@@ -67,8 +67,7 @@ class HostMachine {
           const int along = lane % 4 * 2 + half, across = lane / 4;
           const int row = kTranspose ? along : across, column = kTranspose ? across : along;
           std::uint16_t element = 0;
-          std::memcpy(&element, seen_by(thread) + address(first + 8 * matrix + row) + 2 * column,
-                      sizeof(element));
+          std::memcpy(&element, seen_by(thread) + address(first + 8 * matrix + row) + 2 * column, sizeof(element));
           word |= static_cast<std::uint32_t>(element) << (16 * half);
         }
         target(threads[thread], matrix) = word;
@@ -157,14 +156,11 @@ class HostMachine {
       std::memcpy(of_first_warp_.data() + to, from, bytes);
     }
   }
-  const std::uint8_t* seen_by(int thread) const {
-    return (thread < kWarp ? of_first_warp_ : memory_).data();
-  }
+  const std::uint8_t* seen_by(int thread) const { return (thread < kWarp ? of_first_warp_ : memory_).data(); }
 
   /// Registers of `count` threads from `first` on as [register][thread]; `of` has those of one.
   template <class Lanes, class Of>
-  static void append(std::vector<std::uint32_t>& words, Lanes& threads, int first, int count,
-                     const Of& of) {
+  static void append(std::vector<std::uint32_t>& words, Lanes& threads, int first, int count, const Of& of) {
     for (std::size_t r = 0; r < std::size(of(threads[first])); ++r) {
       for (int thread = first; thread < first + count; ++thread) {
         words.push_back(of(threads[thread])[r]);
@@ -190,9 +186,8 @@ class HostMachine {
 
   Device& device_;
   std::array<int, 3> block_;
-  std::vector<std::uint8_t> memory_, of_first_warp_;  ///< shared memory
-  std::vector<std::vector<Copy>> groups_ =
-      std::vector<std::vector<Copy>>(1);  ///< of cp.async, the last one open
+  std::vector<std::uint8_t> memory_, of_first_warp_;                           ///< shared memory
+  std::vector<std::vector<Copy>> groups_ = std::vector<std::vector<Copy>>(1);  ///< of cp.async, the last one open
 };
 
 /// Computes D in `g` with the matrix instructions of `device`.

@@ -60,15 +60,12 @@ struct WithC : Dense {
 struct WithBias : Dense {
   static constexpr const char* kDeclares =
       R"({"epilogue": {"bias": {"file": "operands.npz", "tensor": "bias", "along": "n"}}})";
-  SPTC_HOOK float finished(const Memory& g, int, int column, float sum) {
-    return sum + g.bias[column];
-  }
+  SPTC_HOOK float finished(const Memory& g, int, int column, float sum) { return sum + g.bias[column]; }
 };
 
 /// Four slices of K, each of CTAs of their own.
 struct SplitK : Dense {
-  static constexpr const char* kDeclares =
-      R"({"k_order": {"split_k": 4, "reduction": "parallel"}})";
+  static constexpr const char* kDeclares = R"({"k_order": {"split_k": 4, "reduction": "parallel"}})";
   static constexpr int kSlices = 4;
   SPTC_HOOK int slices() { return kSlices; }
   SPTC_HOOK int slice(int i) { return i; }
@@ -77,8 +74,7 @@ struct SplitK : Dense {
 /// A of 2:4. As CUTLASS keeps metadata: a register serves both instructions of a stage, the lanes 0
 /// and 1 of each quad the first, 2 and 3 the second.
 struct Sparse : Dense {
-  static constexpr const char* kInstruction =
-      "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
+  static constexpr const char* kInstruction = "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32";
   static constexpr bool kSparse = true;
   SPTC_HOOK int selector(int step) { return step; }
   SPTC_HOOK std::uint32_t metadata(const Memory& g, int rows, int stage, int, int lane) {
@@ -102,10 +98,8 @@ struct Wgmma : Dense {
 
 /// fp8 of Hopper, whose accumulators are added to f32 every 128 k.
 struct PromotedFp8 : Wgmma {
-  static constexpr const char* kInstruction =
-      "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
-  static constexpr const char* kDeclares =
-      R"({"k_order": {"split_k": 4, "tile_k": 128, "reduction": "parallel"}})";
+  static constexpr const char* kInstruction = "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3";
+  static constexpr const char* kDeclares = R"({"k_order": {"split_k": 4, "tile_k": 128, "reduction": "parallel"}})";
   static constexpr int kK = 512;
   static constexpr bool kFp8 = true, kPromotes = true;
   SPTC_HOOK bool promotes(int) { return true; }

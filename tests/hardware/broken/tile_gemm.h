@@ -95,8 +95,7 @@ SPTC_KERNEL_CODE void fetch(Machine& machine, Threads& threads, Memory& g, int s
     }
     const int bytes = of_a ? kBytesOfA<Kernel> : kBytesOfB<Kernel>;
     const std::uint8_t* const from =
-        of_a ? g.a + (machine.block_y() * kTile + line) * Kernel::pitch_of_a(bytes)
-             : g.b + column * bytes;
+        of_a ? g.a + (machine.block_y() * kTile + line) * Kernel::pitch_of_a(bytes) : g.b + column * bytes;
     for (int chunk = 0; chunk < tile.chunks(); ++chunk) {
       const int at = stage * tile.row_bytes + chunk * 16;
       if (at < bytes) {
@@ -110,8 +109,7 @@ SPTC_KERNEL_CODE void fetch(Machine& machine, Threads& threads, Memory& g, int s
 
 /// Instruction `kStep` of stage `stage` of K, which stands at `place`.
 template <class Kernel, int kStep, class Machine, class Threads>
-SPTC_KERNEL_CODE void multiply(Machine& machine, Threads& threads, Memory& g, int stage,
-                               int place) {
+SPTC_KERNEL_CODE void multiply(Machine& machine, Threads& threads, Memory& g, int stage, int place) {
   using Shared = Stage<Kernel>;
   constexpr int kRegistersOfB = Shared::kRegistersOfB;
   const int shared = place * Shared::kBytes;
@@ -132,11 +130,10 @@ SPTC_KERNEL_CODE void multiply(Machine& machine, Threads& threads, Memory& g, in
         threads,
         [&](int thread) {
           const SwizzledTile tile = Shared::kB;
-          const LdmatrixPlace from = Kernel::kSparse ? ldmatrix_b_sparse(thread % kWarp)
-                                                     : ldmatrix_b_dense(thread % kWarp);
+          const LdmatrixPlace from =
+              Kernel::kSparse ? ldmatrix_b_sparse(thread % kWarp) : ldmatrix_b_dense(thread % kWarp);
           return shared + Shared::kBytesOfA +
-                 tile.offset(warp_column(thread) + 8 * j + from.row,
-                             kRegistersOfB * kStep + from.chunk);
+                 tile.offset(warp_column(thread) + 8 * j + from.row, kRegistersOfB * kStep + from.chunk);
         },
         [&](auto& lane, int matrix) -> std::uint32_t& {
           return lane.b[j + matrix / kRegistersOfB][matrix % kRegistersOfB];
@@ -245,8 +242,7 @@ SPTC_KERNEL_CODE void wgmma_gemm(Machine& machine, Memory& g) {
       const int line = thread % kTile;
       const int row = (of_a ? machine.block_y() : machine.block_x()) * kTile + line;
       for (int chunk = 0; chunk < kRowBytes / 16; ++chunk) {
-        const int at =
-            of_a ? Kernel::chunk_of_a(line, chunk) : swizzled_chunk(kRowBytes, line, chunk);
+        const int at = of_a ? Kernel::chunk_of_a(line, chunk) : swizzled_chunk(kRowBytes, line, chunk);
         machine.copy(thread, (of_a ? 0 : kB) + line * kRowBytes + at * 16,
                      (of_a ? g.a : g.b) + row * kBytesOfA<Kernel> + stage * kRowBytes + chunk * 16);
       }

@@ -30,8 +30,8 @@ bool is_narrow_float(DataType type) {
 }
 
 /// Registers of the cases of `set` that use `selector`, in order; their numbers into `cases`.
-MmaLaunch launch_of(const CaseSet& set, const OperandImage& image, int selector,
-                    std::vector<std::size_t>& cases, std::uint64_t seed) {
+MmaLaunch launch_of(const CaseSet& set, const OperandImage& image, int selector, std::vector<std::size_t>& cases,
+                    std::uint64_t seed) {
   const base::RandomStream lanes = base::RandomStream(seed).fork("lanes that do not count");
   MmaLaunch launch;
   launch.ptx = set.instruction.ptx_name();
@@ -74,11 +74,9 @@ std::vector<MmaInstruction> captured_instructions(const mma::Target& target) {
   std::vector<MmaInstruction> result;
   for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
     MmaInstruction instruction = entry.instruction;
-    const bool known_family =
-        instruction.family == MmaFamily::kMma || instruction.family == MmaFamily::kWgmma;
-    if (known_family && !entry.is_software && !instruction.scales &&
-        !is_narrow_float(instruction.a_type) && !is_narrow_float(instruction.b_type) &&
-        (instruction.family == MmaFamily::kMma || instruction.shape.n == 8)) {
+    const bool known_family = instruction.family == MmaFamily::kMma || instruction.family == MmaFamily::kWgmma;
+    if (known_family && !entry.is_software && !instruction.scales && !is_narrow_float(instruction.a_type) &&
+        !is_narrow_float(instruction.b_type) && (instruction.family == MmaFamily::kMma || instruction.shape.n == 8)) {
       result.push_back(instruction);
     }
   }
@@ -96,8 +94,7 @@ std::string qualifier(const MmaInstruction& instruction) {
 }
 
 std::string family(const MmaInstruction& instruction) {
-  return std::string(instruction.family == MmaFamily::kWgmma ? "wgmma" : "mma") +
-         (instruction.sparse ? "sp" : "");
+  return std::string(instruction.family == MmaFamily::kWgmma ? "wgmma" : "mma") + (instruction.sparse ? "sp" : "");
 }
 
 ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
@@ -107,8 +104,8 @@ ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
   const auto lanes = static_cast<std::size_t>(image.lanes());
   ExecutedSet result;
   result.poison = kPoison;
-  result.d = check::vectors::make_bit_array(
-      {set.cases(), m, n}, check::vectors::element_bytes(set.instruction.accumulator));
+  result.d =
+      check::vectors::make_bit_array({set.cases(), m, n}, check::vectors::element_bytes(set.instruction.accumulator));
   result.metadata.resize(set.instruction.sparse ? set.cases() * lanes : 0);
   for (int selector = 0; selector < image.selectors(); ++selector) {
     std::vector<std::size_t> cases;
@@ -124,8 +121,7 @@ ExecutedSet execute(const CaseSet& set, std::uint64_t seed, Device& device) {
     result.unwritten += unwritten(registers, launch, device);
     for (std::size_t i = 0; i < cases.size(); ++i) {
       const auto words = image.result(registers, i);
-      std::copy(words.begin(), words.end(),
-                result.d.bits.begin() + static_cast<std::ptrdiff_t>(cases[i] * m * n));
+      std::copy(words.begin(), words.end(), result.d.bits.begin() + static_cast<std::ptrdiff_t>(cases[i] * m * n));
       if (set.instruction.sparse) {
         std::copy_n(launch.metadata.begin() + static_cast<std::ptrdiff_t>(i * lanes), lanes,
                     result.metadata.begin() + static_cast<std::ptrdiff_t>(cases[i] * lanes));
@@ -175,14 +171,12 @@ ItemOutcome write_set(const CaptureWriter& writer, const CaseSet& set, const Exe
   io::write_file(bits / (stem + ".json"), json.dump(1) + "\n");
   const std::string file = "bits/" + stem + ".json";
   if (executed.unwritten > 0) {
-    return {ItemStatus::kPartial,
-            fmt::format("{} registers of D were not written", executed.unwritten), file};
+    return {ItemStatus::kPartial, fmt::format("{} registers of D were not written", executed.unwritten), file};
   }
   return {ItemStatus::kOk, "", file};
 }
 
-void capture_bits(CaptureWriter& writer, const mma::Target& target, const BitProgramme& programme,
-                  Device& device) {
+void capture_bits(CaptureWriter& writer, const mma::Target& target, const BitProgramme& programme, Device& device) {
   const std::string arch(target.name);
   std::set<std::string> wanted;
   const auto capture = [&](const CaseSet& set) {

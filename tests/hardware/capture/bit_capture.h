@@ -45,7 +45,6 @@ struct BitProgramme {
 };
 
 /// Captures every instruction that `target` and `device` have: an item per set.
-void capture_bits(CaptureWriter& writer, const mma::Target& target, const BitProgramme& programme,
-                  Device& device);
+void capture_bits(CaptureWriter& writer, const mma::Target& target, const BitProgramme& programme, Device& device);
 
 }  // namespace sptc::hardware

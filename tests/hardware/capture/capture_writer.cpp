@@ -39,8 +39,7 @@ Json text_or_null(const std::string& text) {
 namespace {
 
 ItemStatus parse_status(const std::string& word) {
-  for (const ItemStatus status :
-       {ItemStatus::kOk, ItemStatus::kPartial, ItemStatus::kFailed, ItemStatus::kAbsent}) {
+  for (const ItemStatus status : {ItemStatus::kOk, ItemStatus::kPartial, ItemStatus::kFailed, ItemStatus::kAbsent}) {
     if (name(status) == word) {
       return status;
     }
@@ -62,8 +61,7 @@ std::filesystem::path CaptureWriter::journal(const std::filesystem::path& direct
   return directory / "items.jsonl";
 }
 
-CaptureWriter::CaptureWriter(std::filesystem::path directory, Start start)
-    : directory_(std::move(directory)) {
+CaptureWriter::CaptureWriter(std::filesystem::path directory, Start start) : directory_(std::move(directory)) {
   if (start == Start::kResume) {
     read_journal();
     return;
@@ -71,14 +69,13 @@ CaptureWriter::CaptureWriter(std::filesystem::path directory, Start start)
   std::error_code error;
   std::filesystem::create_directories(directory_ / "bits", error);
   if (error) {
-    throw base::InputError(fmt::format("{}: cannot be created: {}",
-                                       io::printable(directory_.string()), error.message()));
+    throw base::InputError(
+        fmt::format("{}: cannot be created: {}", io::printable(directory_.string()), error.message()));
   }
-  if (std::filesystem::exists(directory_ / "capture.json") ||
-      std::filesystem::exists(journal(directory_)) ||
+  if (std::filesystem::exists(directory_ / "capture.json") || std::filesystem::exists(journal(directory_)) ||
       !std::filesystem::is_empty(directory_ / "bits")) {
-    throw base::InputError(fmt::format("{}: holds a capture already; name a new directory",
-                                       io::printable(directory_.string())));
+    throw base::InputError(
+        fmt::format("{}: holds a capture already; name a new directory", io::printable(directory_.string())));
   }
 }
 
@@ -93,9 +90,8 @@ void CaptureWriter::read_journal() {
     const auto text = [&](const char* key) {
       return json[key].is_null() ? std::string() : json[key].get<std::string>();
     };
-    items_.push_back({text("name"),
-                      {parse_status(text("status")), text("reason"), text("file")},
-                      json["seconds"].get<double>()});
+    items_.push_back(
+        {text("name"), {parse_status(text("status")), text("reason"), text("file")}, json["seconds"].get<double>()});
   }
 }
 
@@ -103,8 +99,7 @@ void CaptureWriter::note(const Json& line) const {
   std::ofstream file(journal(directory_), std::ios::app);
   file << line.dump(-1, ' ', true, Json::error_handler_t::replace) << std::endl;
   if (!file) {
-    throw base::InputError(
-        fmt::format("{}: cannot be written", io::printable(journal(directory_).string())));
+    throw base::InputError(fmt::format("{}: cannot be written", io::printable(journal(directory_).string())));
   }
 }
 
@@ -127,16 +122,14 @@ void CaptureWriter::item(const std::string& name, std::chrono::seconds limit,
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
   note(journal_line(name, outcome, seconds.count()));
   items_.push_back({name, outcome, seconds.count()});
-  if ((outcome.status == ItemStatus::kFailed || outcome.status == ItemStatus::kPartial) &&
-      !usable_()) {
+  if ((outcome.status == ItemStatus::kFailed || outcome.status == ItemStatus::kPartial) && !usable_()) {
     throw DeviceLost(name + ": the device does not work any more");
   }
 }
 
 std::size_t CaptureWriter::items_with(ItemStatus status) const {
   return static_cast<std::size_t>(
-      std::count_if(items_.begin(), items_.end(),
-                    [&](const Item& item) { return item.outcome.status == status; }));
+      std::count_if(items_.begin(), items_.end(), [&](const Item& item) { return item.outcome.status == status; }));
 }
 
 void CaptureWriter::write_json(const std::string& name, Json content) const {
@@ -150,26 +143,25 @@ void CaptureWriter::finish(const CaptureHeader& header, const DeviceInfo& device
   for (const Item& item : items_) {
     items.push_back(journal_line(item.name, item.outcome, item.seconds));
   }
-  write_json(
-      "capture.json",
-      {{"origin", header.origin},
-       {"source", header.source},
-       {"gpu",
-        {{"name", device.name},
-         {"target", device.target},
-         {"compute_capability", device.compute_capability},
-         {"sm_count", json_or_null(device.sm_count)},
-         {"boost_clock_mhz", json_or_null(device.boost_clock_mhz)},
-         {"memory_clock_mhz", json_or_null(device.memory_clock_mhz)},
-         {"l2_bytes", json_or_null(device.l2_bytes)},
-         {"memory_bytes", json_or_null(device.memory_bytes)},
-         {"power_limit_w", json_or_null(device.power_limit_w)}}},
-       {"software", {{"driver", json_or_null(device.driver)}, {"cuda", json_or_null(device.cuda)}}},
-       {"date", header.date},
-       {"commit", json_or_null(header.commit)},
-       {"seed", header.seed},
-       {"quick", header.quick},
-       {"items", std::move(items)}});
+  write_json("capture.json",
+             {{"origin", header.origin},
+              {"source", header.source},
+              {"gpu",
+               {{"name", device.name},
+                {"target", device.target},
+                {"compute_capability", device.compute_capability},
+                {"sm_count", json_or_null(device.sm_count)},
+                {"boost_clock_mhz", json_or_null(device.boost_clock_mhz)},
+                {"memory_clock_mhz", json_or_null(device.memory_clock_mhz)},
+                {"l2_bytes", json_or_null(device.l2_bytes)},
+                {"memory_bytes", json_or_null(device.memory_bytes)},
+                {"power_limit_w", json_or_null(device.power_limit_w)}}},
+              {"software", {{"driver", json_or_null(device.driver)}, {"cuda", json_or_null(device.cuda)}}},
+              {"date", header.date},
+              {"commit", json_or_null(header.commit)},
+              {"seed", header.seed},
+              {"quick", header.quick},
+              {"items", std::move(items)}});
   std::filesystem::remove(journal(directory_));
 }
 
@@ -196,27 +188,24 @@ void RowTable::row(Json point, const std::function<void(Json&)>& measure) {
 }
 
 bool RowTable::all_absent() const {
-  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(), [](const Json& row) {
-    return row["status"] == name(ItemStatus::kAbsent);
-  });
+  return !rows_.empty() && std::all_of(rows_.begin(), rows_.end(),
+                                       [](const Json& row) { return row["status"] == name(ItemStatus::kAbsent); });
 }
 
 ItemOutcome RowTable::outcome(const std::string& file) const {
   if (failed_ == 0 && late_ == 0) {
     return {ItemStatus::kOk, "", file};
   }
-  std::string reason = std::to_string(failed_) + " of " + std::to_string(rows_.size() + late_) +
-                       " rows failed, " + std::to_string(late_) + " were left out " +
+  std::string reason = std::to_string(failed_) + " of " + std::to_string(rows_.size() + late_) + " rows failed, " +
+                       std::to_string(late_) + " were left out " +
                        (lost_ ? "because the device stopped working" : "for want of time");
   if (failed_ > 0) {
     reason += "; the first: " + first_reason_;
   }
-  return {failed_ == rows_.size() && failed_ > 0 ? ItemStatus::kFailed : ItemStatus::kPartial,
-          std::move(reason), file};
+  return {failed_ == rows_.size() && failed_ > 0 ? ItemStatus::kFailed : ItemStatus::kPartial, std::move(reason), file};
 }
 
-void append_rows(const CaptureWriter& writer, const std::string& file, Json head,
-                 const Json& rows) {
+void append_rows(const CaptureWriter& writer, const std::string& file, Json head, const Json& rows) {
   constexpr std::uint64_t kMaxBytes = 64 << 20;
   const std::filesystem::path path = writer.directory() / file;
   Json all = Json::array();

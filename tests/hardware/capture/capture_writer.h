@@ -78,11 +78,8 @@ class CaptureWriter {
 
   /// Runs `work` and records its outcome under `name`, unless that is recorded already. Throws
   /// DeviceLost where the device does not work afterwards.
-  void item(const std::string& name, std::chrono::seconds limit,
-            const std::function<ItemOutcome()>& work);
-  void item(const std::string& name, const std::function<ItemOutcome()>& work) {
-    item(name, kItemLimit, work);
-  }
+  void item(const std::string& name, std::chrono::seconds limit, const std::function<ItemOutcome()>& work);
+  void item(const std::string& name, const std::function<ItemOutcome()>& work) { item(name, kItemLimit, work); }
   std::size_t items() const { return items_.size(); }
   std::size_t items_with(ItemStatus status) const;
 
@@ -106,8 +103,7 @@ class CaptureWriter {
 };
 
 /// The line of a journal that records an outcome.
-nlohmann::ordered_json journal_line(const std::string& name, const ItemOutcome& outcome,
-                                    double seconds);
+nlohmann::ordered_json journal_line(const std::string& name, const ItemOutcome& outcome, double seconds);
 
 /// null where nothing is known.
 template <typename T>
@@ -129,8 +125,7 @@ class RowTable {
       : deadline_(deadline), usable_(std::move(usable)) {}
 
   /// `measure` adds what it measured to the row, which holds the keys that name the point.
-  void row(nlohmann::ordered_json point,
-           const std::function<void(nlohmann::ordered_json&)>& measure);
+  void row(nlohmann::ordered_json point, const std::function<void(nlohmann::ordered_json&)>& measure);
   const nlohmann::ordered_json& rows() const { return rows_; }
   bool all_absent() const;
   /// ok, or partial with the number of rows that failed or were left out.

@@ -32,18 +32,16 @@ struct CaseSet {
 
 /// Cases to which the PTX ISA gives a meaning, `per_category` of each category that fits the types
 /// (tests/hardware/CAPTURE.md lists them). Deterministic in `seed`.
-CaseSet defined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed,
-                      std::size_t per_category);
+CaseSet defined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed, std::size_t per_category);
 
 /// Sparse instructions: unordered and invalid metadata over operands of moderate size.
-CaseSet undefined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed,
-                        std::size_t per_category);
+CaseSet undefined_cases(const mma::MmaInstruction& instruction, std::uint64_t seed, std::size_t per_category);
 
 /// The operands of one result of a published set, as whole matrices of the instruction: missing
 /// rows are zeros, single dot products stand on the diagonal, eight to a case. Nothing where a set
 /// needs more than one instruction per case.
-std::optional<CaseSet> golden_cases(const check::vectors::VectorSet& set,
-                                    const check::vectors::VectorOutput& output, std::uint64_t seed);
+std::optional<CaseSet> golden_cases(const check::vectors::VectorSet& set, const check::vectors::VectorOutput& output,
+                                    std::uint64_t seed);
 
 /// All of them below `directory`, whatever their instruction.
 std::vector<CaseSet> golden_sets(const std::filesystem::path& directory, std::uint64_t seed);

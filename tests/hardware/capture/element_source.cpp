@@ -20,10 +20,9 @@ using numerics::FloatFormat;
 using numerics::SpecialEncoding;
 
 constexpr std::array<std::string_view, 16> kNames{
-    "uniform_bits",   "normal",          "narrow_exponents", "cancellation",
-    "subnormal_zero", "inf_nan",         "overflow",         "underflow",
-    "ties",           "zero_times_huge", "nan_payloads",     "unselected",
-    "extremes",       "saturation",      "unordered",        "invalid"};
+    "uniform_bits", "normal", "narrow_exponents", "cancellation", "subnormal_zero", "inf_nan",  "overflow",
+    "underflow",    "ties",   "zero_times_huge",  "nan_payloads", "unselected",     "extremes", "saturation",
+    "unordered",    "invalid"};
 
 FloatFormat format_of(DataType type) {
   return *numerics::info(type).format;
@@ -38,8 +37,7 @@ std::uint64_t sign_bit(const FloatFormat& format, bool negative) {
 }
 
 /// A float from its fields; bits that the format discards (tf32) come from `mantissa` too.
-std::uint64_t compose(const FloatFormat& format, bool negative, int exponent_field,
-                      std::uint64_t mantissa) {
+std::uint64_t compose(const FloatFormat& format, bool negative, int exponent_field, std::uint64_t mantissa) {
   const int low = format.mantissa_bits + format.discarded_low_bits;
   const int top = (1 << format.exponent_bits) - 1;
   const auto field = static_cast<std::uint64_t>(std::clamp(exponent_field, 0, top));
@@ -53,8 +51,7 @@ int top_finite(const FloatFormat& format) {
 }
 
 std::uint64_t value_bits(double value, DataType type) {
-  return type == DataType::kF64 ? std::bit_cast<std::uint64_t>(value)
-                                : numerics::from_double(value, type);
+  return type == DataType::kF64 ? std::bit_cast<std::uint64_t>(value) : numerics::from_double(value, type);
 }
 
 std::uint64_t infinity_bits(const FloatFormat& format, bool negative) {
@@ -68,11 +65,9 @@ std::uint64_t infinity_bits(const FloatFormat& format, bool negative) {
 /// NaN with a random payload, quiet or signalling; e4m3 has one NaN and its negative.
 std::uint64_t nan_bits(const FloatFormat& format, bool negative, std::uint64_t payload) {
   const int low = format.discarded_low_bits;
-  const std::uint64_t fraction =
-      std::max<std::uint64_t>(1, payload & all_ones(format.mantissa_bits));
-  return format.special == SpecialEncoding::kIeee
-             ? infinity_bits(format, negative) | fraction << low
-             : infinity_bits(format, negative);
+  const std::uint64_t fraction = std::max<std::uint64_t>(1, payload & all_ones(format.mantissa_bits));
+  return format.special == SpecialEncoding::kIeee ? infinity_bits(format, negative) | fraction << low
+                                                  : infinity_bits(format, negative);
 }
 
 struct IntegerRange {
@@ -125,16 +120,14 @@ DataType ElementSource::type(Operand operand) const {
 ElementSource::Random ElementSource::random(Operand operand, const ElementPlace& place) const {
   constexpr std::uint64_t kExtent = 512;  // no matrix of an instruction is larger
   const std::uint64_t key =
-      ((static_cast<std::uint64_t>(place.index) * 3 + static_cast<std::uint64_t>(operand)) *
-           kExtent +
+      ((static_cast<std::uint64_t>(place.index) * 3 + static_cast<std::uint64_t>(operand)) * kExtent +
        static_cast<std::uint64_t>(place.row)) *
           kExtent +
       static_cast<std::uint64_t>(place.col);
   return {stream_.bits(key)};
 }
 
-std::uint64_t ElementSource::draw(Category category, Operand operand,
-                                  const ElementPlace& place) const {
+std::uint64_t ElementSource::draw(Category category, Operand operand, const ElementPlace& place) const {
   const DataType type = this->type(operand);
   if (category == Category::kUniformBits) {
     return random(operand, place).bits & all_ones(numerics::storage_bits(type));
@@ -163,8 +156,7 @@ std::uint64_t ElementSource::cancelling(Operand operand, const ElementPlace& pla
   if (operand == Operand::kC) {
     Random random = this->random(operand, place);
     const bool negative = random.take(1) != 0;
-    return compose(format, negative, format.bias() - 2 - static_cast<int>(random.take(4)),
-                   random.bits);
+    return compose(format, negative, format.bias() - 2 - static_cast<int>(random.take(4)), random.bits);
   }
   const bool is_a = operand == Operand::kA;
   const int k = is_a ? place.col : place.row;
@@ -175,12 +167,10 @@ std::uint64_t ElementSource::cancelling(Operand operand, const ElementPlace& pla
   const bool negative = (random.take(1) != 0) != (is_a && k % 2 == 1);
   const int field = format.bias() + static_cast<int>(random.take(2)) - 2;
   const bool nearly = random.take(2) == 0 && k % span == 1;
-  return compose(format, negative, field,
-                 random.bits ^ (nearly ? 1ULL << format.discarded_low_bits : 0));
+  return compose(format, negative, field, random.bits ^ (nearly ? 1ULL << format.discarded_low_bits : 0));
 }
 
-std::uint64_t ElementSource::draw_float(Category category, Operand operand,
-                                        const ElementPlace& place) const {
+std::uint64_t ElementSource::draw_float(Category category, Operand operand, const ElementPlace& place) const {
   const DataType type = this->type(operand);
   const FloatFormat format = format_of(type);
   const bool is_c = operand == Operand::kC;
@@ -205,8 +195,7 @@ std::uint64_t ElementSource::draw_float(Category category, Operand operand,
     }
     case Category::kInfNan:
       if (random.take(4) == 0) {
-        return random.take(1) != 0 ? infinity_bits(format, negative)
-                                   : nan_bits(format, negative, random.bits);
+        return random.take(1) != 0 ? infinity_bits(format, negative) : nan_bits(format, negative, random.bits);
       }
       return narrow();
     case Category::kOverflow: {
@@ -247,8 +236,7 @@ std::uint64_t ElementSource::draw_float(Category category, Operand operand,
   }
 }
 
-std::uint64_t ElementSource::draw_integer(Category category, Operand operand,
-                                          const ElementPlace& place) const {
+std::uint64_t ElementSource::draw_integer(Category category, Operand operand, const ElementPlace& place) const {
   const DataType type = this->type(operand);
   Random random = this->random(operand, place);
   const std::uint64_t mask = all_ones(numerics::storage_bits(type));
@@ -258,8 +246,7 @@ std::uint64_t ElementSource::draw_integer(Category category, Operand operand,
     constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
     const auto distance = static_cast<std::int64_t>(random.take(16));
     const bool at_bound = category == Category::kSaturation;
-    const std::int64_t value =
-        at_bound ? (upper ? kLargest - distance : kLeast + distance) : distance - (1 << 15);
+    const std::int64_t value = at_bound ? (upper ? kLargest - distance : kLeast + distance) : distance - (1 << 15);
     return static_cast<std::uint64_t>(value) & mask;
   }
   const IntegerRange range = range_of(type);

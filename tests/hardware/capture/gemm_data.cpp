@@ -34,8 +34,8 @@ int parse_extent(const std::string& text, const std::string& place) {
   int value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < 1 || value > kMaxExtent) {
-    throw base::InputError(fmt::format("{}: '{}' must be an integer from 1 to {}", place,
-                                       io::printable(text), kMaxExtent));
+    throw base::InputError(
+        fmt::format("{}: '{}' must be an integer from 1 to {}", place, io::printable(text), kMaxExtent));
   }
   return value;
 }
@@ -77,26 +77,23 @@ std::vector<GemmShape> read_gemm_shapes(const std::filesystem::path& file) {
   return shapes;
 }
 
-GemmData::GemmData(const MmaInstruction& instruction, const GemmShape& shape, bool random,
-                   std::uint64_t seed, const GemmPadding& padding)
+GemmData::GemmData(const MmaInstruction& instruction, const GemmShape& shape, bool random, std::uint64_t seed,
+                   const GemmPadding& padding)
     : instruction_(instruction),
       shape_(shape),
       padded_m_(round_up(shape.m, padding.tile)),
       padded_n_(round_up(shape.n, padding.tile)),
-      steps_(round_up((shape.k + instruction.shape.k - 1) / instruction.shape.k,
-                      padding.steps_at_once)),
+      steps_(round_up((shape.k + instruction.shape.k - 1) / instruction.shape.k, padding.steps_at_once)),
       bytes_(static_cast<std::size_t>(numerics::storage_bits(instruction.a_type)) / 8),
       pool_(kPool, 0) {
   if (shape.m < 1 || shape.n < 1 || shape.k < 1 || shape.k % 4 != 0) {
-    throw base::InputError(
-        fmt::format("a GEMM of {} x {} x {}: extents must be positive, and k a multiple of 4",
-                    shape.m, shape.n, shape.k));
+    throw base::InputError(fmt::format("a GEMM of {} x {} x {}: extents must be positive, and k a multiple of 4",
+                                       shape.m, shape.n, shape.k));
   }
   const base::RandomStream stream = base::RandomStream(seed).fork("gemm");
   for (std::size_t i = 0; i < kPool && random; ++i) {
-    pool_[i] = instruction.a_type == DataType::kS8
-                   ? static_cast<Word>(stream.bits(i) & 0xFF)
-                   : numerics::from_double(stream.normal(i), instruction.a_type);
+    pool_[i] = instruction.a_type == DataType::kS8 ? static_cast<Word>(stream.bits(i) & 0xFF)
+                                                   : numerics::from_double(stream.normal(i), instruction.a_type);
   }
 }
 
@@ -118,8 +115,7 @@ Word GemmData::b(int k, int column) const {
   if (k >= shape_.k || column >= shape_.n) {
     return 0;
   }
-  return pool_[(static_cast<std::size_t>(column) * 6007 + static_cast<std::size_t>(k) * 37 + 11) %
-               kPool];
+  return pool_[(static_cast<std::size_t>(column) * 6007 + static_cast<std::size_t>(k) * 37 + 11) % kPool];
 }
 
 std::uint8_t GemmData::nibble(int row, int group) const {
@@ -127,8 +123,7 @@ std::uint8_t GemmData::nibble(int row, int group) const {
   if (row >= shape_.m || group >= shape_.k / 4) {
     return sparsity::kEmptyGroupNibble;
   }
-  return kOrdered[static_cast<std::size_t>(row * 5 + group * 3 + (row ^ group) / 4) %
-                  kOrdered.size()];
+  return kOrdered[static_cast<std::size_t>(row * 5 + group * 3 + (row ^ group) / 4) % kOrdered.size()];
 }
 
 void GemmData::put(std::vector<std::uint8_t>& to, std::size_t element, Word word) const {
@@ -156,8 +151,7 @@ std::vector<std::uint8_t> GemmData::pack_a() const {
 }
 
 std::vector<std::uint8_t> GemmData::pack_b() const {
-  return packed(shape_.n, padded_n_, steps_ * instruction_.shape.k,
-                [this](int column, int k) { return b(k, column); });
+  return packed(shape_.n, padded_n_, steps_ * instruction_.shape.k, [this](int column, int k) { return b(k, column); });
 }
 
 std::vector<std::uint32_t> GemmData::pack_metadata() const {
@@ -188,9 +182,7 @@ std::vector<std::uint8_t> GemmData::dense_a() const {
     const std::size_t first = static_cast<std::size_t>(row) * k;
     for (int col = 0; col < (instruction_.sparse ? shape_.k / 2 : shape_.k); ++col) {
       const int where =
-          instruction_.sparse
-              ? col / 2 * 4 + sparsity::selected_position(nibble(row, col / 2), col % 2, pattern)
-              : col;
+          instruction_.sparse ? col / 2 * 4 + sparsity::selected_position(nibble(row, col / 2), col % 2, pattern) : col;
       put(bytes, first + static_cast<std::size_t>(where), a(row, col));
     }
   }
@@ -204,9 +196,7 @@ std::vector<std::uint8_t> GemmData::dense_b() const {
 std::vector<int> sample_lines(int extent, int count) {
   std::vector<int> lines;
   for (int i = 0; i < std::min(extent, count); ++i) {
-    lines.push_back(count >= extent ? i
-                                    : static_cast<int>(static_cast<std::int64_t>(i) * (extent - 1) /
-                                                       (count - 1)));
+    lines.push_back(count >= extent ? i : static_cast<int>(static_cast<std::int64_t>(i) * (extent - 1) / (count - 1)));
   }
   return lines;
 }
@@ -236,14 +226,12 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
   operands.b_columns = &b_columns;
   sparsity::CompressedMatrix compressed;
   if (instruction.sparse) {
-    compressed = {instruction.a_type, sparsity::hardware_pattern(instruction.a_type), k, values,
-                  nibbles};
+    compressed = {instruction.a_type, sparsity::hardware_pattern(instruction.a_type), k, values, nibbles};
     operands.compressed_a = &compressed;
   } else {
     operands.a = &values;
   }
-  const base::Matrix<Word> expected =
-      batched::gemm(instruction, mma::instruction_rules(target, instruction), operands);
+  const base::Matrix<Word> expected = batched::gemm(instruction, mma::instruction_rules(target, instruction), operands);
   GemmCheck check{.mode = "bits", .elements = d.size()};
   base::ensure(expected.size() == d.size(), "check_bits: another number of elements");
   for (std::size_t i = 0; i < d.size(); ++i) {
@@ -252,9 +240,8 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
   return check;
 }
 
-GemmCheck check_bound(const GemmData& data, const std::vector<int>& rows,
-                      const std::vector<int>& columns, const std::vector<double>& d,
-                      const std::string& d_type) {
+GemmCheck check_bound(const GemmData& data, const std::vector<int>& rows, const std::vector<int>& columns,
+                      const std::vector<double>& d, const std::string& d_type) {
   const MmaInstruction& instruction = data.instruction();
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
   const int stored = instruction.sparse ? data.shape().k / 2 : data.shape().k;
@@ -267,16 +254,14 @@ GemmCheck check_bound(const GemmData& data, const std::vector<int>& rows,
       double sum = 0;
       double magnitude = 0;
       for (int t = 0; t < stored; ++t) {
-        const int k = instruction.sparse ? t / 2 * 4 + sparsity::selected_position(
-                                                           data.nibble(row, t / 2), t % 2, pattern)
-                                         : t;
+        const int k =
+            instruction.sparse ? t / 2 * 4 + sparsity::selected_position(data.nibble(row, t / 2), t % 2, pattern) : t;
         const double product = numerics::to_double(data.a(row, t), instruction.a_type) *
                                numerics::to_double(data.b(k, column), instruction.b_type);
         sum += product;
         magnitude += std::abs(product);
       }
-      const double bound =
-          d_type == "s32" ? 0 : data.shape().k * 0x1p-21 * magnitude + unit * std::abs(sum);
+      const double bound = d_type == "s32" ? 0 : data.shape().k * 0x1p-21 * magnitude + unit * std::abs(sum);
       const double error = std::abs(d.at(next++) - sum);
       check.mismatches += !(error <= bound);  // a NaN is a mismatch
       if (next == 1 || error > check.worst_error) {

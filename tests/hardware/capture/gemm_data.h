@@ -32,8 +32,8 @@ class GemmData {
  public:
   /// `instruction`: of the own kernel, with 32 bytes of A per row. Throws InputError where
   /// extents are not positive, or k is no multiple of 4.
-  GemmData(const mma::MmaInstruction& instruction, const GemmShape& shape, bool random,
-           std::uint64_t seed, const GemmPadding& padding = {});
+  GemmData(const mma::MmaInstruction& instruction, const GemmShape& shape, bool random, std::uint64_t seed,
+           const GemmPadding& padding = {});
 
   const mma::MmaInstruction& instruction() const { return instruction_; }
   const GemmShape& shape() const { return shape_; }
@@ -90,8 +90,7 @@ GemmCheck check_bits(const GemmData& data, const mma::Target& target, const std:
 
 /// The same against the sum in double precision: |error| <= k 2^-21 sum|a b| (f32 accumulation in
 /// any order, truncating or not) + half a unit of the last place of `d_type`; s32 exactly.
-GemmCheck check_bound(const GemmData& data, const std::vector<int>& rows,
-                      const std::vector<int>& columns, const std::vector<double>& d,
-                      const std::string& d_type);
+GemmCheck check_bound(const GemmData& data, const std::vector<int>& rows, const std::vector<int>& columns,
+                      const std::vector<double>& d, const std::string& d_type);
 
 }  // namespace sptc::hardware

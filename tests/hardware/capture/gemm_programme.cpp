@@ -101,17 +101,15 @@ class GemmProgramme {
       row["clock_mhz"] = json_or_null(launches.clock_mhz);
       row["power_w"] = json_or_null(launches.power_w);
       if (check.mismatches > 0) {
-        throw std::runtime_error(std::to_string(check.mismatches) + " of " +
-                                 std::to_string(check.elements) + " sampled elements are wrong");
+        throw std::runtime_error(std::to_string(check.mismatches) + " of " + std::to_string(check.elements) +
+                                 " sampled elements are wrong");
       }
     });
   }
 
-  void sustained_row(RowTable& table, const GemmShape& shape, const GemmChoice& choice,
-                     bool random) {
+  void sustained_row(RowTable& table, const GemmShape& shape, const GemmChoice& choice, bool random) {
     Json keys = point(shape, choice, random);
-    const numerics::DataType d_type =
-        result_types(*numerics::parse_data_type(choice.dtype)).front();
+    const numerics::DataType d_type = result_types(*numerics::parse_data_type(choice.dtype)).front();
     const bool is_library = choice.library == "cublaslt" || choice.library == "cusparselt";
     const auto algorithm = is_library ? kernels::Algorithm::kBest : kernels::Algorithm::kHeuristic;
     keys.update({{"d_dtype", numerics::name(d_type)},

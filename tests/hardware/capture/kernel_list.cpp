@@ -37,8 +37,7 @@ const std::vector<KernelRow>& kernel_rows() {
 std::vector<std::string> timed_mma() {
   std::vector<std::string> names;
   const auto add = [&](const char* id) {
-    const auto row =
-        std::ranges::find(kernel_rows(), id, [](const KernelRow& kernel) { return kernel.id; });
+    const auto row = std::ranges::find(kernel_rows(), id, [](const KernelRow& kernel) { return kernel.id; });
     base::ensure(row != kernel_rows().end(), "a timed instruction has no kernel");
     names.push_back(row->ptx);
   };
@@ -53,9 +52,8 @@ std::string expected_sass(const std::string& target_name) {
   std::string text;
   for (const KernelRow& row : kernel_rows()) {
     const mma::MmaInstruction instruction = mma::parse_instruction(row.ptx);
-    const auto entry = std::find_if(entries.begin(), entries.end(), [&](const auto& candidate) {
-      return candidate.covers(instruction);
-    });
+    const auto entry = std::find_if(entries.begin(), entries.end(),
+                                    [&](const auto& candidate) { return candidate.covers(instruction); });
     if (entry == entries.end() || entry->sass.empty() || entry->is_software) {
       continue;
     }
@@ -71,8 +69,7 @@ std::string expected_sass(const std::string& target_name) {
     if (const std::size_t n = sass.find("xNx"); n != std::string::npos) {
       sass.replace(n, 3, fmt::format("x{}x", instruction.shape.n));
     }
-    text +=
-        fmt::format("{}\t{}\t{}\t{}\n", row.id, std::max(1, row.selectors), sass, twice ? 2 : 1);
+    text += fmt::format("{}\t{}\t{}\t{}\n", row.id, std::max(1, row.selectors), sass, twice ? 2 : 1);
   }
   return text;
 }

@@ -47,8 +47,7 @@ RegisterFragment volta_fragment(FragmentOperand operand, DataType type) {
   return fragment;
 }
 
-RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand operand,
-                             DataType type) {
+RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand operand, DataType type) {
   if (is_volta(instruction)) {
     return volta_fragment(operand, type);
   }
@@ -57,8 +56,7 @@ RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand 
   const mma::MmaShape& shape = instruction.shape;
   RegisterFragment fragment;
   fragment.element_bits = numerics::storage_bits(type);
-  fragment.layout = {operand, is_b ? shape.k : shape.m, is_a ? instruction.compressed_k() : shape.n,
-                     layout_bits(type)};
+  fragment.layout = {operand, is_b ? shape.k : shape.m, is_a ? instruction.compressed_k() : shape.n, layout_bits(type)};
   if (is_a && shape.m == 8) {
     fragment.form = Form::kMmaTransposed;
     fragment.layout = {FragmentOperand::kB, instruction.compressed_k(), shape.m, layout_bits(type)};
@@ -72,8 +70,8 @@ RegisterFragment fragment_of(const MmaInstruction& instruction, FragmentOperand 
 }
 
 /// Element of an array of raw bits; b1 stands eight to a byte along k.
-std::uint64_t element(const check::vectors::BitArray& array, std::size_t index, int row, int col,
-                      DataType type, bool k_is_row) {
+std::uint64_t element(const check::vectors::BitArray& array, std::size_t index, int row, int col, DataType type,
+                      bool k_is_row) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
   if (type != DataType::kB1) {
@@ -84,8 +82,7 @@ std::uint64_t element(const check::vectors::BitArray& array, std::size_t index, 
   return (byte >> (k % 8)) & 1;
 }
 
-void put_element(check::vectors::BitArray& array, int row, int col, DataType type, bool k_is_row,
-                 std::uint64_t bits) {
+void put_element(check::vectors::BitArray& array, int row, int col, DataType type, bool k_is_row, std::uint64_t bits) {
   const auto i = static_cast<std::size_t>(row);
   const auto j = static_cast<std::size_t>(col);
   const bool packed = type == DataType::kB1;
@@ -103,8 +100,7 @@ void for_each_element(const RegisterFragment& fragment, Visit&& visit) {
     for (int lane = 0; lane < fragment.lanes(); ++lane) {
       for (int i = 0; i < fragment.elements_per_register(); ++i) {
         const int word = (reg * fragment.lanes() + lane) * fragment.words_per_register();
-        visit(static_cast<std::size_t>(word), i * fragment.element_bits,
-              fragment.coordinate({lane, reg, i}));
+        visit(static_cast<std::size_t>(word), i * fragment.element_bits, fragment.coordinate({lane, reg, i}));
       }
     }
   }
@@ -158,8 +154,7 @@ void pack(const Image& image, std::vector<std::uint32_t>& words, ElementAt at) {
 }
 
 template <typename Image, typename Put>
-void unpack(const Image& image, const std::vector<std::uint32_t>& words, std::size_t index,
-            Put put) {
+void unpack(const Image& image, const std::vector<std::uint32_t>& words, std::size_t index, Put put) {
   const std::size_t first = index * static_cast<std::size_t>(image.words());
   for_each_element(image, [&](std::size_t word, int shift, FragmentCoordinate where) {
     std::uint64_t bits = words.at(first + word);
@@ -218,8 +213,8 @@ OperandImage::OperandImage(const MmaInstruction& instruction)
       c_(fragment_of(instruction, FragmentOperand::kAccumulator, instruction.c_type())),
       d_(fragment_of(instruction, FragmentOperand::kAccumulator, instruction.accumulator)) {
   const mma::MmaShape& shape = instruction.shape;
-  const bool mma = instruction.family == MmaFamily::kMma && shape.n == 8 &&
-                   (shape.m == 16 || (shape.m == 8 && !instruction.sparse));
+  const bool mma =
+      instruction.family == MmaFamily::kMma && shape.n == 8 && (shape.m == 16 || (shape.m == 8 && !instruction.sparse));
   const bool wgmma = is_wgmma(instruction) && shape.m == kWgmmaRows && shape.n == kWgmmaColumns;
   if ((!mma && !wgmma) || instruction.scales) {
     throw base::InputError("the kit has no operand layout for " + instruction.ptx_name());
@@ -245,14 +240,9 @@ int OperandImage::words_of_b() const {
   return is_wgmma(instruction_) ? tile_of_b(instruction_).words() : b_.words();
 }
 
-void OperandImage::append(const check::vectors::MmaOperands& operands, std::size_t index,
-                          MmaLaunch& launch) const {
-  const auto a_at = [&](int row, int k) {
-    return element(operands.a, index, row, k, instruction_.a_type, false);
-  };
-  const auto b_at = [&](int k, int col) {
-    return element(operands.b, index, k, col, instruction_.b_type, true);
-  };
+void OperandImage::append(const check::vectors::MmaOperands& operands, std::size_t index, MmaLaunch& launch) const {
+  const auto a_at = [&](int row, int k) { return element(operands.a, index, row, k, instruction_.a_type, false); };
+  const auto b_at = [&](int k, int col) { return element(operands.b, index, k, col, instruction_.b_type, true); };
   if (is_wgmma(instruction_)) {
     pack(tile_of_a(instruction_), launch.a, a_at);
     pack(tile_of_b(instruction_), launch.b, b_at);
@@ -267,14 +257,13 @@ void OperandImage::append(const check::vectors::MmaOperands& operands, std::size
   ++launch.cases;
 }
 
-std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_t>& nibbles,
-                                                  int selector,
+std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_t>& nibbles, int selector,
                                                   const std::vector<std::uint32_t>& others) const {
   const auto format = metadata_format(instruction_);
   std::vector<std::uint32_t> words;
   for (int warp = 0; warp < lanes() / kWarp; ++warp) {
-    const sparsity::LaneWords registers = sparsity::gather_metadata(
-        format, selector, nibbles, static_cast<std::size_t>(16 * warp), 0);
+    const sparsity::LaneWords registers =
+        sparsity::gather_metadata(format, selector, nibbles, static_cast<std::size_t>(16 * warp), 0);
     for (int lane = 0; lane < kWarp; ++lane) {
       const bool counts = lane % 4 / format.lanes_per_quad() == selector;
       words.push_back(counts ? registers[static_cast<std::size_t>(lane)]
@@ -284,20 +273,16 @@ std::vector<std::uint32_t> OperandImage::metadata(const base::Matrix<std::uint8_
   return words;
 }
 
-check::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch,
-                                                   std::size_t index) const {
+check::vectors::MmaOperands OperandImage::operands(const MmaLaunch& launch, std::size_t index) const {
   const auto m = static_cast<std::size_t>(instruction_.shape.m);
   const auto n = static_cast<std::size_t>(instruction_.shape.n);
   const auto k = static_cast<std::size_t>(instruction_.shape.k);
   const auto stored = static_cast<std::size_t>(instruction_.compressed_k());
   const std::size_t packing = instruction_.a_type == DataType::kB1 ? 8 : 1;
   check::vectors::MmaOperands result{
-      check::vectors::make_bit_array({1, m, stored / packing},
-                                     check::vectors::element_bytes(instruction_.a_type)),
-      check::vectors::make_bit_array({1, k / packing, n},
-                                     check::vectors::element_bytes(instruction_.b_type)),
-      check::vectors::make_bit_array({1, m, n},
-                                     check::vectors::element_bytes(instruction_.c_type()))};
+      check::vectors::make_bit_array({1, m, stored / packing}, check::vectors::element_bytes(instruction_.a_type)),
+      check::vectors::make_bit_array({1, k / packing, n}, check::vectors::element_bytes(instruction_.b_type)),
+      check::vectors::make_bit_array({1, m, n}, check::vectors::element_bytes(instruction_.c_type()))};
   const auto put_a = [&](int row, int col, std::uint64_t bits) {
     put_element(result.a, row, col, instruction_.a_type, false, bits);
   };
@@ -332,20 +317,17 @@ base::Matrix<std::uint8_t> OperandImage::nibbles(const MmaLaunch& launch, std::s
                                     static_cast<std::size_t>(format.groups()));
   for (int warp = 0; warp < lanes() / kWarp; ++warp) {
     sparsity::LaneWords words;
-    const std::size_t first =
-        index * static_cast<std::size_t>(lanes()) + static_cast<std::size_t>(warp * kWarp);
+    const std::size_t first = index * static_cast<std::size_t>(lanes()) + static_cast<std::size_t>(warp * kWarp);
     for (std::size_t lane = 0; lane < words.size(); ++lane) {
       words[lane] = launch.metadata.at(first + lane);
     }
     const base::Matrix<std::uint8_t> rows = sparsity::read_metadata(format, launch.selector, words);
-    std::copy_n(rows.data(), rows.size(),
-                result.data() + static_cast<std::size_t>(warp) * rows.size());
+    std::copy_n(rows.data(), rows.size(), result.data() + static_cast<std::size_t>(warp) * rows.size());
   }
   return result;
 }
 
-std::vector<std::uint64_t> OperandImage::result(const std::vector<std::uint32_t>& d,
-                                                std::size_t index) const {
+std::vector<std::uint64_t> OperandImage::result(const std::vector<std::uint32_t>& d, std::size_t index) const {
   const auto n = static_cast<std::size_t>(instruction_.shape.n);
   std::vector<std::uint64_t> words(static_cast<std::size_t>(instruction_.shape.m) * n);
   std::vector<bool> seen(words.size(), false);
@@ -360,12 +342,9 @@ std::vector<std::uint64_t> OperandImage::result(const std::vector<std::uint32_t>
   return words;
 }
 
-std::vector<std::uint32_t> OperandImage::registers_of_result(
-    const std::vector<std::uint64_t>& d) const {
+std::vector<std::uint32_t> OperandImage::registers_of_result(const std::vector<std::uint64_t>& d) const {
   std::vector<std::uint32_t> words;
-  pack(d_, words, [&](int row, int col) {
-    return d.at(static_cast<std::size_t>(row * instruction_.shape.n + col));
-  });
+  pack(d_, words, [&](int row, int col) { return d.at(static_cast<std::size_t>(row * instruction_.shape.n + col)); });
   return words;
 }
 
@@ -377,29 +356,26 @@ std::vector<std::uint64_t> indices_of(const base::Matrix<std::uint8_t>& nibbles,
     for (std::size_t group = 0; group < nibbles.cols(); ++group) {
       for (int slot = 0; slot < pattern.kept; ++slot) {
         indices.push_back(group * static_cast<std::size_t>(pattern.group) +
-                          static_cast<std::size_t>(
-                              sparsity::selected_position(nibbles(row, group), slot, pattern)));
+                          static_cast<std::size_t>(sparsity::selected_position(nibbles(row, group), slot, pattern)));
       }
     }
   }
   return indices;
 }
 
-base::Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
-                                      DataType type) {
+base::Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows, DataType type) {
   const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
   const auto kept = static_cast<std::size_t>(pattern.kept);
   base::Matrix<std::uint8_t> nibbles(rows, indices.size() / rows / kept);
   for (std::size_t i = 0; i < nibbles.size(); ++i) {
     std::array<std::uint64_t, 2> choice{};
     for (std::size_t c = 0; c < static_cast<std::size_t>(pattern.choices()); ++c) {
-      const std::uint64_t position = indices[i * kept + c * static_cast<std::size_t>(pattern.run)] %
-                                     static_cast<std::uint64_t>(pattern.group);
+      const std::uint64_t position =
+          indices[i * kept + c * static_cast<std::size_t>(pattern.run)] % static_cast<std::uint64_t>(pattern.group);
       choice[c] = position / static_cast<std::uint64_t>(pattern.run);
     }
-    nibbles.data()[i] =
-        static_cast<std::uint8_t>(pattern.candidates() == 2 ? (choice[0] == 0 ? 0b0100 : 0b1110)
-                                                            : choice[0] | choice[1] << 2);
+    nibbles.data()[i] = static_cast<std::uint8_t>(pattern.candidates() == 2 ? (choice[0] == 0 ? 0b0100 : 0b1110)
+                                                                            : choice[0] | choice[1] << 2);
   }
   return nibbles;
 }

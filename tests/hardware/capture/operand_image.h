@@ -57,8 +57,7 @@ class OperandImage {
   const RegisterFragment& d() const { return d_; }
 
   /// Appends case `index` of `operands`, whole matrices of the instruction, to `launch`.
-  void append(const check::vectors::MmaOperands& operands, std::size_t index,
-              MmaLaunch& launch) const;
+  void append(const check::vectors::MmaOperands& operands, std::size_t index, MmaLaunch& launch) const;
   /// Metadata registers [lane] of `nibbles` [m, groups]; lanes that the selector leaves out take
   /// theirs from `others`.
   std::vector<std::uint32_t> metadata(const base::Matrix<std::uint8_t>& nibbles, int selector,
@@ -82,8 +81,7 @@ class OperandImage {
 
 /// The logical k that each stored element of a row of A meets: [m, compressed k], slot s of a group
 /// where index s says, whatever the nibble.
-std::vector<std::uint64_t> indices_of(const base::Matrix<std::uint8_t>& nibbles,
-                                      numerics::DataType type);
+std::vector<std::uint64_t> indices_of(const base::Matrix<std::uint8_t>& nibbles, numerics::DataType type);
 /// The nibbles [m, groups] for `indices` [m, compressed k].
 base::Matrix<std::uint8_t> nibbles_of(const std::vector<std::uint64_t>& indices, std::size_t rows,
                                       numerics::DataType type);

@@ -68,9 +68,8 @@ class Side {
     workload_->choose(point.d_dtype, point.conditions.algorithm);
     const GemmCheck check = workload_->check_on_device();
     if (check.mismatches > 0) {
-      throw std::runtime_error(
-          fmt::format("{} of {} elements of {} {} with results of {} are wrong", check.mismatches,
-                      check.elements, library(), sparsity(), numerics::name(point.d_dtype)));
+      throw std::runtime_error(fmt::format("{} of {} elements of {} {} with results of {} are wrong", check.mismatches,
+                                           check.elements, library(), sparsity(), numerics::name(point.d_dtype)));
     }
     chosen_ = wanted;
   }
@@ -128,8 +127,7 @@ class PairItem {
   }
 
   /// Both lines, or that of the side that is there. Throws AbsentError where neither is.
-  void time_pair(std::array<Side, 2>& pair, const GemmShape& shape, const std::string& dtype,
-                 const PairPoint& point) {
+  void time_pair(std::array<Side, 2>& pair, const GemmShape& shape, const std::string& dtype, const PairPoint& point) {
     std::string lines;
     std::string why_absent;
     for (Side& side : pair) {
@@ -147,21 +145,18 @@ class PairItem {
     append(lines);
   }
 
-  std::string line(const Side& side, const GemmShape& shape, const std::string& dtype,
-                   const PairPoint& point) const {
+  std::string line(const Side& side, const GemmShape& shape, const std::string& dtype, const PairPoint& point) const {
     TimedLaunches launches = side.workload().time_under(point.conditions, programme_.repetition);
     base::ensure(!launches.us.empty(), "launches took no time");
     std::sort(launches.us.begin(), launches.us.end());
-    std::string source =
-        side.library() + ": " + side.workload().kernel() + "; " + device_.info().name;
+    std::string source = side.library() + ": " + side.workload().kernel() + "; " + device_.info().name;
     std::replace(source.begin(), source.end(), ',', ';');
-    return fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{}\n", shape.m, shape.n,
-                       shape.k, dtype, side.sparsity(), numerics::name(point.d_dtype),
-                       launches.us[launches.us.size() / 2], text_of(launches.power_w, 1),
-                       text_of(device_.info().power_limit_w, 0), text_of(launches.clock_mhz, 0),
-                       point.conditions.l2.name(), kernels::name(point.conditions.launch),
-                       kernels::name(point.conditions.algorithm), programme_.repetition.warmup,
-                       programme_.repetition.repeat, source);
+    return fmt::format("{},{},{},{},{},{},{:.3f},{},{},{},{},{},{},{},{},{}\n", shape.m, shape.n, shape.k, dtype,
+                       side.sparsity(), numerics::name(point.d_dtype), launches.us[launches.us.size() / 2],
+                       text_of(launches.power_w, 1), text_of(device_.info().power_limit_w, 0),
+                       text_of(launches.clock_mhz, 0), point.conditions.l2.name(),
+                       kernels::name(point.conditions.launch), kernels::name(point.conditions.algorithm),
+                       programme_.repetition.warmup, programme_.repetition.repeat, source);
   }
 
   /// At once, so that a process that dies later takes nothing with it.
@@ -189,9 +184,8 @@ mma::MmaInstruction instruction_of(const GemmChoice& choice) {
     return instruction;
   }
   const std::string_view type = numerics::name(dtype);
-  return mma::parse_instruction(fmt::format("wgmma.mma_async{}.m64n128k{}.{}.{}.{}",
-                                            choice.sparse ? ".sp" : "", instruction.shape.k,
-                                            numerics::name(instruction.accumulator), type, type));
+  return mma::parse_instruction(fmt::format("wgmma.mma_async{}.m64n128k{}.{}.{}.{}", choice.sparse ? ".sp" : "",
+                                            instruction.shape.k, numerics::name(instruction.accumulator), type, type));
 }
 
 std::vector<DataType> result_types(DataType dtype) {
@@ -212,8 +206,7 @@ std::vector<PairPoint> pair_points(const PairProgramme& programme, DataType dtyp
   std::vector<DataType> results = result_types(dtype);
   if (!programme.d_dtypes.empty()) {
     std::erase_if(results, [&](DataType type) {
-      return std::find(programme.d_dtypes.begin(), programme.d_dtypes.end(), type) ==
-             programme.d_dtypes.end();
+      return std::find(programme.d_dtypes.begin(), programme.d_dtypes.end(), type) == programme.d_dtypes.end();
     });
   }
   std::vector<PairPoint> points;
@@ -221,8 +214,7 @@ std::vector<PairPoint> pair_points(const PairProgramme& programme, DataType dtyp
     for (const kernels::Algorithm algorithm : programme.algorithms) {
       for (const kernels::L2State& l2 : programme.l2) {
         for (const kernels::LaunchMode launch : programme.launches) {
-          const int unusual = (d_dtype != results.front()) +
-                              (algorithm != programme.algorithms.front()) +
+          const int unusual = (d_dtype != results.front()) + (algorithm != programme.algorithms.front()) +
                               (l2 != programme.l2.front()) + (launch != programme.launches.front());
           if (!programme.quick || unusual <= 1) {
             points.push_back({d_dtype, {l2, launch, algorithm, {}, std::nullopt}});
@@ -241,8 +233,7 @@ void capture_pairs(CaptureWriter& writer, const PairProgramme& programme, Device
   if (!timing.timed_wgmma().empty()) {
     families.insert(families.begin() + 1, kWgmma);
   }
-  const auto time = std::chrono::duration_cast<Clock::duration>(
-      programme.time / static_cast<double>(families.size()));
+  const auto time = std::chrono::duration_cast<Clock::duration>(programme.time / static_cast<double>(families.size()));
   const auto limit = std::chrono::duration_cast<std::chrono::seconds>(time) + kItemLimit;
   const std::filesystem::path file = writer.directory() / kFile;
   for (const Family& family : families) {

@@ -52,11 +52,9 @@ MmaLaunch launch_of(const io::JsonObject& probe, const MmaInstruction& instructi
   const auto k = static_cast<std::size_t>(instruction.shape.k);
   const auto stored = static_cast<std::size_t>(instruction.compressed_k());
   check::vectors::MmaOperands operands{
-      check::vectors::make_bit_array({1, m, stored},
-                                     check::vectors::element_bytes(instruction.a_type)),
+      check::vectors::make_bit_array({1, m, stored}, check::vectors::element_bytes(instruction.a_type)),
       check::vectors::make_bit_array({1, k, n}, check::vectors::element_bytes(instruction.b_type)),
-      check::vectors::make_bit_array({1, m, n},
-                                     check::vectors::element_bytes(instruction.c_type()))};
+      check::vectors::make_bit_array({1, m, n}, check::vectors::element_bytes(instruction.c_type()))};
   const nlohmann::json& a = probe.array("a");
   const nlohmann::json& b = probe.array("b");
   if (a.size() != stored || b.size() != stored) {
@@ -76,8 +74,7 @@ MmaLaunch launch_of(const io::JsonObject& probe, const MmaInstruction& instructi
   launch.poison = 0xFFDEADC5;
   image.append(operands, 0, launch);
   if (instruction.sparse) {
-    launch.metadata = image.metadata(
-        nibbles, 0, std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes())));
+    launch.metadata = image.metadata(nibbles, 0, std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes())));
   }
   return launch;
 }
@@ -92,8 +89,7 @@ Json run_probe(const io::JsonObject& probe, const mma::Target& target, Device& d
   Json predictions = Json::object();
   for (const auto& [hypothesis, value] : probe.object("predictions").value().items()) {
     predictions[hypothesis] =
-        hex(bits_of(value, instruction.accumulator, probe.place() / "predictions"),
-            instruction.accumulator);
+        hex(bits_of(value, instruction.accumulator, probe.place() / "predictions"), instruction.accumulator);
   }
   Json row{{"name", probe.text("name")},
            {"arch", arch},
@@ -112,8 +108,7 @@ Json run_probe(const io::JsonObject& probe, const mma::Target& target, Device& d
     return row;
   }
   try {
-    const std::string d =
-        hex(OperandImage(instruction).result(device.run(launch), 0)[0], instruction.accumulator);
+    const std::string d = hex(OperandImage(instruction).result(device.run(launch), 0)[0], instruction.accumulator);
     row["d"] = d;
     for (const auto& [hypothesis, word] : predictions.items()) {
       if (word == d) {
@@ -129,8 +124,8 @@ Json run_probe(const io::JsonObject& probe, const mma::Target& target, Device& d
 
 }  // namespace
 
-ItemOutcome capture_probes(const CaptureWriter& writer, const std::filesystem::path& probes,
-                           const mma::Target& target, Device& device) {
+ItemOutcome capture_probes(const CaptureWriter& writer, const std::filesystem::path& probes, const mma::Target& target,
+                           Device& device) {
   const std::string shown = io::printable(probes.string());
   const nlohmann::json json = io::parse_json(io::read_text_file(probes, kMaxBytes), shown);
   const io::JsonPlace root{shown, ""};
@@ -145,8 +140,7 @@ ItemOutcome capture_probes(const CaptureWriter& writer, const std::filesystem::p
   }
   writer.write_json("probes.json", {{"probes", rows}});
   if (failed > 0) {
-    return {ItemStatus::kPartial, fmt::format("{} of {} probes failed", failed, rows.size()),
-            "probes.json"};
+    return {ItemStatus::kPartial, fmt::format("{} of {} probes failed", failed, rows.size()), "probes.json"};
   }
   return {ItemStatus::kOk, "", "probes.json"};
 }

@@ -46,27 +46,23 @@ struct Options {
 
 void add_options(CLI::App& app, Options& options) {
   app.add_option("DIRECTORY", options.directory, "where the capture goes; created");
-  app.add_option(
-      "--list-sass", options.list_sass,
-      "TARGET: the matrix instructions that its kernels must hold, for check_sass.py; no capture");
+  app.add_option("--list-sass", options.list_sass,
+                 "TARGET: the matrix instructions that its kernels must hold, for check_sass.py; no capture");
   app.add_option("--simulate", options.simulate,
                  "TARGET (sm_80, hopper, A100): the arithmetic of the simulator in place of a GPU; "
                  "bits and probes only");
   app.add_flag("--quick", options.quick, "four minutes in place of sixteen");
   CLI::Option* const bits_only = app.add_flag("--bits-only", options.bits_only, "no timing");
-  app.add_flag("--pairs-only", options.pairs_only,
-               "nothing but the pairs of dense and 2:4 GEMMs (pairs.csv)")
+  app.add_flag("--pairs-only", options.pairs_only, "nothing but the pairs of dense and 2:4 GEMMs (pairs.csv)")
       ->excludes(bits_only);
   app.add_flag("--no-golden", options.no_golden, "without the operands of the published vectors");
   app.add_option("--seed", options.seed, "of random operands")->capture_default_str();
   app.add_option("--cases", options.cases, "per category and instruction (default 6, quick 2)")
       ->check(CLI::Range(1, 1000));
-  app.add_option("--minutes", options.minutes,
-                 "no measurement but pairs starts after as many (default 7, quick 1.5)")
+  app.add_option("--minutes", options.minutes, "no measurement but pairs starts after as many (default 7, quick 1.5)")
       ->check(CLI::Range(0.001, 600.0));
   app.add_option("--commit", options.commit, "of the repository, for capture.json");
-  app.add_option("--data", options.data, "the folder tests/ of the repository")
-      ->capture_default_str();
+  app.add_option("--data", options.data, "the folder tests/ of the repository")->capture_default_str();
   options.pairs.add_to(app);
 }
 
@@ -84,8 +80,8 @@ TimingProgramme timing_of(const Options& options, TimePoint start) {
   const double minutes = options.minutes > 0 ? options.minutes : options.quick ? 1.5 : 7.0;
   const auto budget = std::chrono::duration_cast<std::chrono::steady_clock::duration>(
       std::chrono::duration<double, std::ratio<60>>(minutes));
-  return {options.seed, options.quick, std::filesystem::path(options.data) / "hardware/shapes.csv",
-          start, start + budget};
+  return {options.seed, options.quick, std::filesystem::path(options.data) / "hardware/shapes.csv", start,
+          start + budget};
 }
 
 void capture_answers(CaptureWriter& writer, const Options& options, Device& device) {
@@ -100,23 +96,18 @@ void capture_answers(CaptureWriter& writer, const Options& options, Device& devi
   }
   capture_bits(writer, target, bits, device);
   report(writer, "bits");
-  writer.item("probes", [&] {
-    return capture_probes(writer, data / "hardware/probes.json", target, device);
-  });
+  writer.item("probes", [&] { return capture_probes(writer, data / "hardware/probes.json", target, device); });
   report(writer, "probes");
 }
 
 /// All items, in the process that has the device.
-void capture(const Options& options, const PairProgramme& pairs, const std::string& command,
-             const OpenDevice& open, TimePoint start, CaptureWriter::Start how) {
+void capture(const Options& options, const PairProgramme& pairs, const std::string& command, const OpenDevice& open,
+             TimePoint start, CaptureWriter::Start how) {
   const std::unique_ptr<Device> device =
-      options.simulate.empty()
-          ? open()
-          : std::make_unique<SimulatedDevice>(mma::find_target(options.simulate));
+      options.simulate.empty() ? open() : std::make_unique<SimulatedDevice>(mma::find_target(options.simulate));
   CaptureWriter writer(options.directory, how);
   writer.set_usable([&] { return device->usable(); });
-  fmt::print(stderr, "{} ({}) -> {}\n", device->info().name, device->info().target,
-             options.directory);
+  fmt::print(stderr, "{} ({}) -> {}\n", device->info().name, device->info().target, options.directory);
   if (!options.pairs_only) {
     capture_answers(writer, options, *device);
   }
@@ -128,12 +119,9 @@ void capture(const Options& options, const PairProgramme& pairs, const std::stri
     capture_pairs(writer, pairs, *device);
     report(writer, "pairs");
   }
-  CaptureHeader header{device->origin(),
-                       command,
-                       fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
-                       std::nullopt,
-                       options.seed,
-                       options.quick};
+  CaptureHeader header{
+      device->origin(), command,      fmt::format("{:%Y-%m-%dT%H:%M:%SZ}", fmt::gmtime(std::time(nullptr))),
+      std::nullopt,     options.seed, options.quick};
   if (!options.commit.empty()) {
     header.commit = options.commit;
   }
@@ -160,8 +148,7 @@ int exit_code_of(const std::function<int()>& work) {
 
 int run_program(int argc, char** argv, const OpenDevice& open) {
   Options options;
-  CLI::App app("Measures the GPU of this machine and writes a capture directory.",
-               "hardware_capture");
+  CLI::App app("Measures the GPU of this machine and writes a capture directory.", "hardware_capture");
   add_options(app, options);
   try {
     app.parse(argc, argv);

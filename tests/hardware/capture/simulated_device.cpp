@@ -13,8 +13,7 @@ SimulatedDevice::SimulatedDevice(const mma::Target& target) : target_(target) {
   info_.name = "sptcsim, arithmetic of " + std::string(target.architecture);
   info_.target = target.name;
   const std::string digits(target.name.substr(std::string_view("sm_").size()));
-  info_.compute_capability =
-      digits.substr(0, digits.size() - 1) + "." + digits.substr(digits.size() - 1);
+  info_.compute_capability = digits.substr(0, digits.size() - 1) + "." + digits.substr(digits.size() - 1);
 }
 
 bool SimulatedDevice::has(const std::string& ptx) const {

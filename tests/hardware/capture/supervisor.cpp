@@ -46,8 +46,7 @@ JournalState read(const std::filesystem::path& journal) {
     ++state.lines;
     state.open.reset();
     if (json.contains("begin")) {
-      state.open = {json["begin"].get<std::string>(),
-                    std::chrono::seconds(json["limit_s"].get<std::int64_t>())};
+      state.open = {json["begin"].get<std::string>(), std::chrono::seconds(json["limit_s"].get<std::int64_t>())};
     }
   }
   return state;
@@ -55,8 +54,7 @@ JournalState read(const std::filesystem::path& journal) {
 
 std::string describe(int status) {
   return WIFSIGNALED(status)
-             ? fmt::format("the process ended with signal {} ({})", WTERMSIG(status),
-                           strsignal(WTERMSIG(status)))
+             ? fmt::format("the process ended with signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)))
              : fmt::format("the process ended with exit code {}", WEXITSTATUS(status));
 }
 
@@ -91,8 +89,7 @@ End watch(pid_t process, const std::filesystem::path& journal, std::chrono::seco
 
 }  // namespace
 
-int supervise(const std::filesystem::path& directory,
-              const std::function<int(CaptureWriter::Start)>& work,
+int supervise(const std::filesystem::path& directory, const std::function<int(CaptureWriter::Start)>& work,
               std::chrono::seconds between_items) {
   const std::filesystem::path journal = CaptureWriter::journal(directory);
   std::size_t lines = 0;
@@ -120,8 +117,7 @@ int supervise(const std::filesystem::path& directory,
       std::ofstream(journal, std::ios::app)
           << journal_line(state.open->name, outcome, seconds.count()).dump() << std::endl;
       if (read(journal).open) {
-        throw base::InputError(journal.string() +
-                               ": cannot be written");  // or this would never end
+        throw base::InputError(journal.string() + ": cannot be written");  // or this would never end
       }
       fmt::print(stderr, "{}: {}; the rest goes on\n", state.open->name, outcome.reason);
     } else if (state.lines == lines) {

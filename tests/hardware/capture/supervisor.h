@@ -17,8 +17,7 @@ namespace sptc::hardware {
 /// A process that is silent for `between_items` while no item runs, because the GPU cannot be
 /// opened, say, is ended too.
 inline constexpr int kDeviceLost = 75;
-int supervise(const std::filesystem::path& directory,
-              const std::function<int(CaptureWriter::Start)>& work,
+int supervise(const std::filesystem::path& directory, const std::function<int(CaptureWriter::Start)>& work,
               std::chrono::seconds between_items = std::chrono::seconds(180));
 
 }  // namespace sptc::hardware

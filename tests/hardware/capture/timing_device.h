@@ -126,8 +126,7 @@ class TimingDevice {
   virtual std::vector<L2Line> l2_line_cycles(int lines) = 0;
   /// 1e9 bytes per second while all SMs walk over `footprint` bytes again and again, of each of
   /// `launches` launches; a copy reads one half and writes the other.
-  virtual std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation,
-                                                 std::size_t footprint, int launches) = 0;
+  virtual std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint, int launches) = 0;
 
   virtual std::unique_ptr<GemmWorkload> gemm(const GemmChoice& choice, const GemmData& data) = 0;
 

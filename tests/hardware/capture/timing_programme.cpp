@@ -43,13 +43,12 @@ MmaLaunch operands_of(const MmaInstruction& instruction, bool random, std::uint6
   CaseSet set = defined_cases(instruction, seed, 1);
   const bool is_float = numerics::info(instruction.a_type).is_float();
   const std::string wanted(name(is_float ? Category::kNormal : Category::kUniformBits));
-  const auto category = static_cast<std::uint64_t>(
-      std::find(set.categories.begin(), set.categories.end(), wanted) - set.categories.begin());
+  const auto category = static_cast<std::uint64_t>(std::find(set.categories.begin(), set.categories.end(), wanted) -
+                                                   set.categories.begin());
   const auto found = std::find(set.category_of_case.begin(), set.category_of_case.end(), category);
   const auto index = static_cast<std::size_t>(found - set.category_of_case.begin());
   if (!random) {
-    for (check::vectors::BitArray* const array :
-         {&set.operands.a, &set.operands.b, &set.operands.c}) {
+    for (check::vectors::BitArray* const array : {&set.operands.a, &set.operands.b, &set.operands.c}) {
       std::fill(array->bits.begin(), array->bits.end(), 0);
     }
   }
@@ -58,8 +57,8 @@ MmaLaunch operands_of(const MmaInstruction& instruction, bool random, std::uint6
   launch.ptx = instruction.ptx_name();
   image.append(set.operands, index, launch);
   if (instruction.sparse) {
-    launch.metadata = image.metadata(
-        set.nibbles[index], 0, std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes())));
+    launch.metadata =
+        image.metadata(set.nibbles[index], 0, std::vector<std::uint32_t>(static_cast<std::size_t>(image.lanes())));
   }
   return launch;
 }
@@ -87,15 +86,12 @@ void time_point(RowTable& table, const Point& point, int repeats, CyclesOf cycle
               const double cycles = cycles_per_round(cycles_of, repeats);
               const int groups = point.instruction.starts_with("wgmma") ? 4 : 1;
               row["latency_cycles"] = cycles;
-              row["fma_per_clk_per_sm"] =
-                  static_cast<double>(point.macs) * point.ilp * (point.warps / groups) / cycles;
+              row["fma_per_clk_per_sm"] = static_cast<double>(point.macs) * point.ilp * (point.warps / groups) / cycles;
             });
 }
 
-void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Target& target,
-              TimingDevice& timing) {
-  const std::vector<int> warps =
-      programme.quick ? std::vector{1, 4, 8} : std::vector{1, 2, 4, 8, 16};
+void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Target& target, TimingDevice& timing) {
+  const std::vector<int> warps = programme.quick ? std::vector{1, 4, 8} : std::vector{1, 2, 4, 8, 16};
   const int repeats = programme.quick ? 2 : 4;
   for (const std::string& ptx : timed_mma()) {
     const MmaInstruction instruction = mma::parse_instruction(ptx);
@@ -110,9 +106,8 @@ void time_mma(RowTable& table, const TimingProgramme& programme, const mma::Targ
       const MmaLaunch operands = operands_of(instruction, random, programme.seed);
       for (const int warp_count : warps) {
         for (int ilp = 1; ilp <= kMaxIlp; ++ilp) {
-          time_point(
-              table, {ptx, instruction.sparse, warp_count, ilp, random, macs}, repeats,
-              [&](int rounds) { return timing.mma_cycles(operands, warp_count, ilp, rounds); });
+          time_point(table, {ptx, instruction.sparse, warp_count, ilp, random, macs}, repeats,
+                     [&](int rounds) { return timing.mma_cycles(operands, warp_count, ilp, rounds); });
         }
       }
     }
@@ -125,8 +120,7 @@ void time_wgmma(RowTable& table, const TimingProgramme& programme, TimingDevice&
     for (const bool random : {false, true}) {
       for (const int groups : {1, 2}) {
         const long long macs = 64LL * list[i].n * list[i].macs_per_row_and_column;
-        time_point(table, {list[i].ptx, list[i].sparse, 4 * groups, 1, random, macs},
-                   programme.quick ? 2 : 4,
+        time_point(table, {list[i].ptx, list[i].sparse, 4 * groups, 1, random, macs}, programme.quick ? 2 : 4,
                    [&](int rounds) { return timing.wgmma_cycles(i, groups, rounds, random); });
       }
     }
@@ -162,23 +156,19 @@ void time_shared(RowTable& table, const MemoryRun& run) {
   for (const int matrices : {1, 2, 4}) {
     for (const int warps : {1, 2, 4, 8}) {
       for (const int ilp : {1, 2, 4}) {
-        table.row({{"kind", "ldmatrix"},
-                   {"variant", "x" + std::to_string(matrices)},
-                   {"warps", warps},
-                   {"ilp", ilp}},
+        table.row({{"kind", "ldmatrix"}, {"variant", "x" + std::to_string(matrices)}, {"warps", warps}, {"ilp", ilp}},
                   [&](Json& row) {
                     run.require(7.5, "ldmatrix needs sm_75");
-                    time_moves(row, 128.0 * matrices * warps * ilp, [&](int rounds) {
-                      return run.timing.ldmatrix_cycles(matrices, warps, ilp, rounds);
-                    });
+                    time_moves(row, 128.0 * matrices * warps * ilp,
+                               [&](int rounds) { return run.timing.ldmatrix_cycles(matrices, warps, ilp, rounds); });
                   });
       }
     }
   }
   for (const int ways : {1, 2, 4, 8, 16, 32}) {
     table.row({{"kind", "ld_shared"}, {"conflict_ways", ways}}, [&](Json& row) {
-      row["latency_cycles"] = cycles_per_round(
-          [&](int rounds) { return run.timing.ld_shared_cycles(ways, rounds); }, kRepeats);
+      row["latency_cycles"] =
+          cycles_per_round([&](int rounds) { return run.timing.ld_shared_cycles(ways, rounds); }, kRepeats);
     });
   }
 }
@@ -187,10 +177,7 @@ void time_cp_async(RowTable& table, const MemoryRun& run) {
   for (const int bytes : {4, 8, 16}) {
     for (const int threads : {32, 128, 256}) {
       for (const int in_flight : {1, 4}) {
-        table.row({{"kind", "cp_async"},
-                   {"bytes_per_thread", bytes},
-                   {"threads", threads},
-                   {"in_flight", in_flight}},
+        table.row({{"kind", "cp_async"}, {"bytes_per_thread", bytes}, {"threads", threads}, {"in_flight", in_flight}},
                   [&](Json& row) {
                     run.require(8.0, "cp.async needs sm_80");
                     time_moves(row, 1.0 * bytes * threads * in_flight, [&](int rounds) {
@@ -243,10 +230,7 @@ void time_chases(RowTable& table, const MemoryRun& run) {
 }
 
 Json json_of(const L2Line& line) {
-  return {{"sm", line.sm},
-          {"line", line.line},
-          {"first_cycles", line.first_cycles},
-          {"latency_cycles", line.cycles}};
+  return {{"sm", line.sm}, {"line", line.line}, {"first_cycles", line.first_cycles}, {"latency_cycles", line.cycles}};
 }
 
 void time_lines(RowTable& table, const MemoryRun& run) {
@@ -265,14 +249,13 @@ void time_lines(RowTable& table, const MemoryRun& run) {
 void time_bandwidth(RowTable& table, const MemoryRun& run) {
   std::vector<std::size_t> all = footprints(run.quick);
   all.push_back(1024 * kMiB);
-  for (const auto& [operation, word] : {std::pair{BandwidthOperation::kRead, "read"},
-                                        std::pair{BandwidthOperation::kWrite, "write"},
-                                        std::pair{BandwidthOperation::kCopy, "copy"}}) {
+  for (const auto& [operation, word] :
+       {std::pair{BandwidthOperation::kRead, "read"}, std::pair{BandwidthOperation::kWrite, "write"},
+        std::pair{BandwidthOperation::kCopy, "copy"}}) {
     for (const std::size_t footprint : all) {
       table.row({{"kind", "bandwidth"}, {"operation", word}, {"footprint_bytes", footprint}},
                 [&, which = operation](Json& row) {
-                  std::vector<double> rates =
-                      run.timing.bandwidth_gb_per_s(which, footprint, run.quick ? 5 : 15);
+                  std::vector<double> rates = run.timing.bandwidth_gb_per_s(which, footprint, run.quick ? 5 : 15);
                   std::sort(rates.begin(), rates.end());
                   row["gb_per_s"] = rates[rates.size() / 2];
                   row["launches"] = rates.size();
@@ -309,9 +292,8 @@ void capture_timing(CaptureWriter& writer, const TimingProgramme& programme, Dev
       return table.outcome(file);
     });
   };
-  rows("microbench/mma", kMicrobenchShare, "microbench.json", [&](RowTable& table) {
-    time_mma(table, programme, mma::find_target(device.info().target), timing);
-  });
+  rows("microbench/mma", kMicrobenchShare, "microbench.json",
+       [&](RowTable& table) { time_mma(table, programme, mma::find_target(device.info().target), timing); });
   if (!timing.timed_wgmma().empty()) {
     rows("microbench/wgmma", kMicrobenchShare, "microbench.json",
          [&](RowTable& table) { time_wgmma(table, programme, timing); });

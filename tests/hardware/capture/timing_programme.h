@@ -22,8 +22,7 @@ struct TimingProgramme {
 
   /// For an item that stops at the deadline by itself: up to there, and time for its last row.
   std::chrono::seconds item_limit() const {
-    const auto left = std::chrono::duration_cast<std::chrono::seconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline - std::chrono::steady_clock::now());
     return std::max(left, std::chrono::seconds(0)) + kItemLimit;
   }
 };

@@ -48,16 +48,14 @@ struct WgmmaTile {
   /// tile also of the part that begins a few chunks into its rows, at that chunk's address.
   SPTC_HOST_DEVICE constexpr std::uint64_t descriptor(std::uint32_t address) const {
     const std::uint64_t swizzle = !swizzled() ? 0 : row_bytes == 128 ? 1 : 2;
-    return encode(address) | encode(kLeadingBytes) << 16 |
-           encode(static_cast<std::uint32_t>(stride_bytes())) << 32 | swizzle << 62;
+    return encode(address) | encode(kLeadingBytes) << 16 | encode(static_cast<std::uint32_t>(stride_bytes())) << 32 |
+           swizzle << 62;
   }
 
  private:
   static constexpr int kLeadingBytes = 128;  ///< from one core matrix to the next along K
 
-  SPTC_HOST_DEVICE static constexpr std::uint64_t encode(std::uint32_t bytes) {
-    return (bytes & 0x3FFFFU) >> 4;
-  }
+  SPTC_HOST_DEVICE static constexpr std::uint64_t encode(std::uint32_t bytes) { return (bytes & 0x3FFFFU) >> 4; }
 };
 
 inline constexpr int kWgmmaRows = 64;

@@ -29,8 +29,7 @@ struct ChaseTimes {
 /// Claim: each load's address is the word that the load before returned; the ring visits every slot
 /// once in random order, so no prefetcher and no open DRAM page helps. One thread of the GPU runs.
 template <bool kThroughL1>
-__global__ void chase(const std::uint64_t* start, int loads, int warm_up, ChaseTimes* times,
-                      std::uint64_t* sink) {
+__global__ void chase(const std::uint64_t* start, int loads, int warm_up, ChaseTimes* times, std::uint64_t* sink) {
   std::uint64_t address = reinterpret_cast<std::uint64_t>(start);
   const auto step = [&] {
     if constexpr (kThroughL1) {
@@ -83,8 +82,7 @@ __global__ void time_lines(const char* base, int lines, unsigned* tickets, LineA
     return word;
   };
   for (int line = 0; line < lines; ++line) {
-    const std::uint64_t place =
-        reinterpret_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(line) * kLineBytes;
+    const std::uint64_t place = reinterpret_cast<std::uint64_t>(base) + static_cast<std::uint64_t>(line) * kLineBytes;
     arrived = load(place + kNeighbourBytes);
     long long begin = clock64();
     std::uint64_t address = load(place);
@@ -133,8 +131,8 @@ __device__ uint4 load(const uint4* from) {
   return word;
 }
 __device__ void store(uint4* to, uint4 word) {
-  asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y),
-               "r"(word.z), "r"(word.w)
+  asm volatile("st.global.cg.v4.u32 [%0], {%1, %2, %3, %4};" ::"l"(to), "r"(word.x), "r"(word.y), "r"(word.z),
+               "r"(word.w)
                : "memory");
 }
 
@@ -195,19 +193,17 @@ ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through
   std::shuffle(order.begin() + 1, order.end(), random);
   std::vector<std::uint64_t> host(slots * words, 0);
   for (std::size_t i = 0; i < slots; ++i) {
-    host[order[i] * words] =
-        reinterpret_cast<std::uint64_t>(ring.get() + order[(i + 1) % slots] * words);
+    host[order[i] * words] = reinterpret_cast<std::uint64_t>(ring.get() + order[(i + 1) % slots] * words);
   }
   ring.upload(host.data());
   // One whole round first: what the caches hold of the footprint afterwards is their steady state.
   const int warm_up = static_cast<int>(std::min<std::size_t>(slots, 1U << 20));
-  const int loads =
-      static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(slots, 4096), 1U << 16));
+  const int loads = static_cast<int>(std::min<std::size_t>(std::max<std::size_t>(slots, 4096), 1U << 16));
   ChaseTimes result{-1, -1};
   const DeviceArray<ChaseTimes> times(&result, 1);
   const DeviceArray<std::uint64_t> sink(1);
-  (through_l1 ? chase<true> : chase<false>)<<<1, 1>>>(ring.get() + order[0] * words, loads, warm_up,
-                                                      times.get(), sink.get());
+  (through_l1 ? chase<true> : chase<false>)<<<1, 1>>>(ring.get() + order[0] * words, loads, warm_up, times.get(),
+                                                      sink.get());
   SPTC_CUDA_LAUNCHED();
   times.download(&result);
   if (result.cycles < 0 || result.nanoseconds <= 0) {
@@ -256,13 +252,11 @@ std::vector<L2Line> l2_line_cycles(int lines) {
   return result;
 }
 
-std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
-                                       int launches) {
+std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint, int launches) {
   // So much that the launch takes no part of the time that counts.
   constexpr std::size_t kBytesPerLaunch = std::size_t{2} << 30;
   constexpr int kThreads = 256;
-  const std::size_t count =
-      footprint / sizeof(uint4) / (operation == BandwidthOperation::kCopy ? 2 : 1);
+  const std::size_t count = footprint / sizeof(uint4) / (operation == BandwidthOperation::kCopy ? 2 : 1);
   const bool reads = operation != BandwidthOperation::kWrite;
   const bool writes = operation != BandwidthOperation::kRead;
   DeviceArray<uint4> from(reads ? count : 1);
@@ -299,8 +293,7 @@ std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t
   }
   for (const std::size_t place : {std::size_t{0}, count / 2, count - 1}) {
     uint4 word{};
-    SPTC_CUDA(
-        cudaMemcpy(&word, to.get() + (writes ? place : 0), sizeof(word), cudaMemcpyDeviceToHost));
+    SPTC_CUDA(cudaMemcpy(&word, to.get() + (writes ? place : 0), sizeof(word), cudaMemcpyDeviceToHost));
     if (word.x == 0xFFFFFFFF) {
       throw std::runtime_error("the walk left words out");
     }

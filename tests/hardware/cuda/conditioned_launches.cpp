@@ -79,8 +79,7 @@ std::size_t flush_bytes() {
 /// Events before and after each of some launches.
 class EventPairs {
  public:
-  explicit EventPairs(int count)
-      : starts_(static_cast<std::size_t>(count)), stops_(static_cast<std::size_t>(count)) {}
+  explicit EventPairs(int count) : starts_(static_cast<std::size_t>(count)), stops_(static_cast<std::size_t>(count)) {}
 
   const Event& start(int i) const { return starts_[static_cast<std::size_t>(i)]; }
   const Event& stop(int i) const { return stops_[static_cast<std::size_t>(i)]; }
@@ -194,9 +193,8 @@ class Launches {
     around_all.stop(0).record(stream_.get());
     stream_.wait();
     TimedLaunches result = with_power(sampler);
-    result.us =
-        cold_ ? around_each.microseconds()
-              : std::vector{around_all.microseconds().front() / std::max(1, repetition.repeat)};
+    result.us = cold_ ? around_each.microseconds()
+                      : std::vector{around_all.microseconds().front() / std::max(1, repetition.repeat)};
     return result;
   }
 
@@ -207,8 +205,7 @@ class Launches {
       const auto start = std::chrono::steady_clock::now();
       queue_(static_cast<std::size_t>(i) % weights_, stream_.get());
       stream_.wait();
-      return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start)
-          .count();
+      return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count();
     };
     for (int i = 0; i < repetition.warmup; ++i) {
       once(i);

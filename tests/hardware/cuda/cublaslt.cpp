@@ -33,8 +33,7 @@ struct HeuristicResult {
 };
 
 struct Api {
-  DynamicLibrary library{
-      {"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}};
+  DynamicLibrary library{{"libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so"}};
   int (*create)(Handle*) = nullptr;
   int (*desc_create)(Handle*, int, int) = nullptr;
   int (*desc_set)(Handle, int, const void*, std::size_t) = nullptr;
@@ -44,12 +43,10 @@ struct Api {
   int (*preference_create)(Handle*) = nullptr;
   int (*preference_set)(Handle, int, const void*, std::size_t) = nullptr;
   int (*preference_destroy)(Handle) = nullptr;
-  int (*heuristic)(Handle, Handle, Handle, Handle, Handle, Handle, Handle, int, HeuristicResult*,
-                   int*) = nullptr;
+  int (*heuristic)(Handle, Handle, Handle, Handle, Handle, Handle, Handle, int, HeuristicResult*, int*) = nullptr;
   int (*algorithm_get)(const Algorithm*, int, void*, std::size_t, std::size_t*) = nullptr;
-  int (*matmul)(Handle, Handle, const void*, const void*, Handle, const void*, Handle, const void*,
-                const void*, Handle, void*, Handle, const Algorithm*, void*, std::size_t,
-                cudaStream_t) = nullptr;
+  int (*matmul)(Handle, Handle, const void*, const void*, Handle, const void*, Handle, const void*, const void*, Handle,
+                void*, Handle, const Algorithm*, void*, std::size_t, cudaStream_t) = nullptr;
   Handle handle = nullptr;
   std::string problem = open();
 
@@ -57,8 +54,7 @@ struct Api {
     if (!library.is_open()) {
       return library.problem();
     }
-    const bool all = library.find("cublasLtCreate", create) &&
-                     library.find("cublasLtMatmulDescCreate", desc_create) &&
+    const bool all = library.find("cublasLtCreate", create) && library.find("cublasLtMatmulDescCreate", desc_create) &&
                      library.find("cublasLtMatmulDescSetAttribute", desc_set) &&
                      library.find("cublasLtMatmulDescDestroy", desc_destroy) &&
                      library.find("cublasLtMatrixLayoutCreate", layout_create) &&
@@ -96,8 +92,7 @@ class Descriptor {
 
 class CublasLt final : public LibraryGemm {
  public:
-  explicit CublasLt(const LibraryProblem& problem)
-      : problem_(problem), workspace_(kWorkspaceBytes) {
+  explicit CublasLt(const LibraryProblem& problem) : problem_(problem), workspace_(kWorkspaceBytes) {
     const bool integer = problem.dtype == "s8";
     if (problem_.d_dtype.empty()) {
       problem_.d_dtype = integer ? "s32" : "f32";
@@ -105,9 +100,8 @@ class CublasLt final : public LibraryGemm {
     require_success(api_.desc_create(&operation_.handle, integer ? kCompute32I : kCompute32F,
                                      has_integer_scale() ? kReal32I : kReal32F),
                     "cublasLtMatmulDescCreate");
-    require_success(
-        api_.desc_set(operation_.handle, kDescTransA, &kTransposed, sizeof(kTransposed)),
-        "cublasLtMatmulDescSetAttribute");
+    require_success(api_.desc_set(operation_.handle, kDescTransA, &kTransposed, sizeof(kTransposed)),
+                    "cublasLtMatmulDescSetAttribute");
     // Column-major in its words: A is [k, m] and transposed, B is [k, n], D is [m, n].
     const int type = library_type(problem.dtype);
     layout(a_, type, problem.k, problem.m);
@@ -121,9 +115,8 @@ class CublasLt final : public LibraryGemm {
   std::string kernel() const override {
     int id = -1;
     std::size_t written = 0;
-    require_success(
-        api_.algorithm_get(&algorithms_[chosen_], kAlgoConfigId, &id, sizeof(id), &written),
-        "cublasLtMatmulAlgoConfigGetAttribute");
+    require_success(api_.algorithm_get(&algorithms_[chosen_], kAlgoConfigId, &id, sizeof(id), &written),
+                    "cublasLtMatmulAlgoConfigGetAttribute");
     return api_.library.name() + ", algorithm " + std::to_string(id);
   }
   std::size_t prepared_bytes() const override {
@@ -173,14 +166,13 @@ class CublasLt final : public LibraryGemm {
     constexpr int kMost = 16;
     Descriptor preference(api_.preference_destroy);
     require_success(api_.preference_create(&preference.handle), "cublasLtMatmulPreferenceCreate");
-    require_success(api_.preference_set(preference.handle, kPreferenceWorkspace, &kWorkspaceBytes,
-                                        sizeof(kWorkspaceBytes)),
-                    "cublasLtMatmulPreferenceSetAttribute");
+    require_success(
+        api_.preference_set(preference.handle, kPreferenceWorkspace, &kWorkspaceBytes, sizeof(kWorkspaceBytes)),
+        "cublasLtMatmulPreferenceSetAttribute");
     std::array<HeuristicResult, kMost> results{};
     int found = 0;
-    const int status =
-        api_.heuristic(api_.handle, operation_.handle, a_.handle, b_.handle, c_.handle, d_.handle,
-                       preference.handle, kMost, results.data(), &found);
+    const int status = api_.heuristic(api_.handle, operation_.handle, a_.handle, b_.handle, c_.handle, d_.handle,
+                                      preference.handle, kMost, results.data(), &found);
     for (int i = 0; status == kLibrarySuccess && i < found; ++i) {
       const HeuristicResult& result = results[static_cast<std::size_t>(i)];
       if (result.state == kLibrarySuccess) {
@@ -188,31 +180,28 @@ class CublasLt final : public LibraryGemm {
       }
     }
     if (algorithms_.empty()) {
-      throw AbsentError("cuBLASLt has no kernel for " + problem_.dtype + " and results of " +
-                        problem_.d_dtype + " (status " + std::to_string(status) + ")");
+      throw AbsentError("cuBLASLt has no kernel for " + problem_.dtype + " and results of " + problem_.d_dtype +
+                        " (status " + std::to_string(status) + ")");
     }
   }
 
-  int run_algorithm(std::size_t index, const void* prepared_a, const void* b, void* d,
-                    cudaStream_t stream) {
+  int run_algorithm(std::size_t index, const void* prepared_a, const void* b, void* d, cudaStream_t stream) {
     const float scale = problem_.d_dtype == "s8" ? problem_.s8_scale : 1.0F;
     const float zero = 0.0F;
     const std::int32_t one_integer = 1;
     const std::int32_t zero_integer = 0;
     const bool integer = has_integer_scale();
-    return api_.matmul(
-        api_.handle, operation_.handle, integer ? static_cast<const void*>(&one_integer) : &scale,
-        prepared_a, a_.handle, b, b_.handle,
-        integer ? static_cast<const void*>(&zero_integer) : &zero, has_other_c() ? nullptr : d,
-        c_.handle, d, d_.handle, &algorithms_[index], workspace_.get(), kWorkspaceBytes, stream);
+    return api_.matmul(api_.handle, operation_.handle, integer ? static_cast<const void*>(&one_integer) : &scale,
+                       prepared_a, a_.handle, b, b_.handle, integer ? static_cast<const void*>(&zero_integer) : &zero,
+                       has_other_c() ? nullptr : d, c_.handle, d, d_.handle, &algorithms_[index], workspace_.get(),
+                       kWorkspaceBytes, stream);
   }
 
   const Api& api_ = opened_library<Api>();
   LibraryProblem problem_;
   DeviceArray<char> workspace_;
   Descriptor operation_{api_.desc_destroy};
-  Descriptor a_{api_.layout_destroy}, b_{api_.layout_destroy}, c_{api_.layout_destroy},
-      d_{api_.layout_destroy};
+  Descriptor a_{api_.layout_destroy}, b_{api_.layout_destroy}, c_{api_.layout_destroy}, d_{api_.layout_destroy};
   std::vector<Algorithm> algorithms_;  ///< in the order of the heuristic
   std::size_t chosen_ = 0;
 };

@@ -30,9 +30,7 @@ class CudaTiming final : public TimingDevice {
   long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) override {
     return hardware::ldmatrix_cycles(matrices, warps, ilp, rounds);
   }
-  long long ld_shared_cycles(int ways, int rounds) override {
-    return hardware::ld_shared_cycles(ways, rounds);
-  }
+  long long ld_shared_cycles(int ways, int rounds) override { return hardware::ld_shared_cycles(ways, rounds); }
   long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) override {
     return hardware::cp_async_cycles(bytes, threads, in_flight, rounds);
   }
@@ -43,8 +41,7 @@ class CudaTiming final : public TimingDevice {
     return hardware::chase_cycles(footprint, stride, through_l1);
   }
   std::vector<L2Line> l2_line_cycles(int lines) override { return hardware::l2_line_cycles(lines); }
-  std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
-                                         int launches) override {
+  std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint, int launches) override {
     return hardware::bandwidth_gb_per_s(operation, footprint, launches);
   }
   std::unique_ptr<GemmWorkload> gemm(const GemmChoice& choice, const GemmData& data) override {

@@ -27,22 +27,21 @@ struct Api {
   DynamicLibrary library{{"libcusparseLt.so.0", "libcusparseLt.so"}};
   int (*init)(Opaque*) = nullptr;
   int (*version)(const Opaque*, int*) = nullptr;
-  int (*structured)(const Opaque*, Opaque*, std::int64_t, std::int64_t, std::int64_t, unsigned, int,
-                    int, int) = nullptr;
-  int (*dense)(const Opaque*, Opaque*, std::int64_t, std::int64_t, std::int64_t, unsigned, int,
-               int) = nullptr;
-  int (*matmul_init)(const Opaque*, Opaque*, int, int, const Opaque*, const Opaque*, const Opaque*,
-                     const Opaque*, int) = nullptr;
+  int (*structured)(const Opaque*, Opaque*, std::int64_t, std::int64_t, std::int64_t, unsigned, int, int,
+                    int) = nullptr;
+  int (*dense)(const Opaque*, Opaque*, std::int64_t, std::int64_t, std::int64_t, unsigned, int, int) = nullptr;
+  int (*matmul_init)(const Opaque*, Opaque*, int, int, const Opaque*, const Opaque*, const Opaque*, const Opaque*,
+                     int) = nullptr;
   int (*selection)(const Opaque*, Opaque*, const Opaque*, int) = nullptr;
   int (*plan_init)(const Opaque*, Opaque*, const Opaque*, const Opaque*) = nullptr;
   int (*plan_destroy)(const Opaque*) = nullptr;
   int (*workspace)(const Opaque*, const Opaque*, std::size_t*) = nullptr;
   int (*compressed_size)(const Opaque*, const Opaque*, std::size_t*, std::size_t*) = nullptr;
   int (*compress)(const Opaque*, const Opaque*, const void*, void*, void*, cudaStream_t) = nullptr;
-  int (*matmul)(const Opaque*, const Opaque*, const void*, const void*, const void*, const void*,
-                const void*, void*, void*, cudaStream_t*, int) = nullptr;
-  int (*search)(const Opaque*, Opaque*, const void*, const void*, const void*, const void*,
-                const void*, void*, void*, cudaStream_t*, int) = nullptr;
+  int (*matmul)(const Opaque*, const Opaque*, const void*, const void*, const void*, const void*, const void*, void*,
+                void*, cudaStream_t*, int) = nullptr;
+  int (*search)(const Opaque*, Opaque*, const void*, const void*, const void*, const void*, const void*, void*, void*,
+                cudaStream_t*, int) = nullptr;
   Opaque handle;
   int version_number = 0;
   std::string problem = open();
@@ -51,18 +50,17 @@ struct Api {
     if (!library.is_open()) {
       return library.problem();
     }
-    const bool all =
-        library.find("cusparseLtInit", init) && library.find("cusparseLtGetVersion", version) &&
-        library.find("cusparseLtStructuredDescriptorInit", structured) &&
-        library.find("cusparseLtDenseDescriptorInit", dense) &&
-        library.find("cusparseLtMatmulDescriptorInit", matmul_init) &&
-        library.find("cusparseLtMatmulAlgSelectionInit", selection) &&
-        library.find("cusparseLtMatmulPlanInit", plan_init) &&
-        library.find("cusparseLtMatmulPlanDestroy", plan_destroy) &&
-        library.find("cusparseLtMatmulGetWorkspace", workspace) &&
-        library.find("cusparseLtSpMMACompressedSize", compressed_size) &&
-        library.find("cusparseLtSpMMACompress", compress) &&
-        library.find("cusparseLtMatmul", matmul) && library.find("cusparseLtMatmulSearch", search);
+    const bool all = library.find("cusparseLtInit", init) && library.find("cusparseLtGetVersion", version) &&
+                     library.find("cusparseLtStructuredDescriptorInit", structured) &&
+                     library.find("cusparseLtDenseDescriptorInit", dense) &&
+                     library.find("cusparseLtMatmulDescriptorInit", matmul_init) &&
+                     library.find("cusparseLtMatmulAlgSelectionInit", selection) &&
+                     library.find("cusparseLtMatmulPlanInit", plan_init) &&
+                     library.find("cusparseLtMatmulPlanDestroy", plan_destroy) &&
+                     library.find("cusparseLtMatmulGetWorkspace", workspace) &&
+                     library.find("cusparseLtSpMMACompressedSize", compressed_size) &&
+                     library.find("cusparseLtSpMMACompress", compress) && library.find("cusparseLtMatmul", matmul) &&
+                     library.find("cusparseLtMatmulSearch", search);
     if (!all) {
       return library.name() + " lacks a function";
     }
@@ -95,9 +93,7 @@ class CusparseLt final : public LibraryGemm {
     int first = 0;
     if (problem.dtype == "f16") {
       if (!set_up(kReal16BF, "bf16", 0)) {
-        throw AbsentError(
-            "cuSPARSELt has no kernel for bf16, which tells its compute types apart: " +
-            last_problem_);
+        throw AbsentError("cuSPARSELt has no kernel for bf16, which tells its compute types apart: " + last_problem_);
       }
       first = compute_type_;
       release_plan();
@@ -109,8 +105,8 @@ class CusparseLt final : public LibraryGemm {
         return;
       }
     }
-    throw AbsentError("cuSPARSELt " + std::to_string(api_.version_number) + " has no kernel for " +
-                      problem.dtype + " and results of " + results.back() + ": " + last_problem_);
+    throw AbsentError("cuSPARSELt " + std::to_string(api_.version_number) + " has no kernel for " + problem.dtype +
+                      " and results of " + results.back() + ": " + last_problem_);
   }
   ~CusparseLt() override { release_plan(); }
 
@@ -130,16 +126,15 @@ class CusparseLt final : public LibraryGemm {
   void run(const void* prepared_a, const void* b, void* d, cudaStream_t stream) override {
     const float zero = 0.0F;
     const float scale = alpha();
-    require_success(api_.matmul(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d,
-                                workspace_->get(), &stream, 1),
-                    "cusparseLtMatmul");
+    require_success(
+        api_.matmul(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d, workspace_->get(), &stream, 1),
+        "cusparseLtMatmul");
   }
   void use_best(const void* prepared_a, const void* b, void* d) override {
     const float zero = 0.0F;
     const float scale = alpha();
-    require_success(
-        api_.search(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d, nullptr, nullptr, 0),
-        "cusparseLtMatmulSearch");
+    require_success(api_.search(&api_.handle, &plan_, &scale, prepared_a, b, &zero, d, d, nullptr, nullptr, 0),
+                    "cusparseLtMatmulSearch");
     SPTC_CUDA(cudaDeviceSynchronize());
     searched_ = true;
     make_workspace();
@@ -177,8 +172,7 @@ class CusparseLt final : public LibraryGemm {
     const std::int64_t m = problem_.m;
     const std::int64_t n = problem_.n;
     const std::int64_t k = problem_.k;
-    if (!note(api_.structured(&api_.handle, &a_, k, m, k, kAlignment, type, kColumnMajor,
-                              kHalfSparse),
+    if (!note(api_.structured(&api_.handle, &a_, k, m, k, kAlignment, type, kColumnMajor, kHalfSparse),
               "cusparseLtStructuredDescriptorInit") ||
         !note(api_.dense(&api_.handle, &b_, k, n, k, kAlignment, type, kColumnMajor),
               "cusparseLtDenseDescriptorInit of B") ||
@@ -191,19 +185,15 @@ class CusparseLt final : public LibraryGemm {
     constexpr int kComputeTypes = 3;
     for (int compute = first; compute < kComputeTypes; ++compute) {
       operation_ = selection_ = plan_ = Opaque();
-      if (note(api_.matmul_init(&api_.handle, &operation_, kTransposed, kNotTransposed, &a_, &b_,
-                                &c_, &d_, compute),
+      if (note(api_.matmul_init(&api_.handle, &operation_, kTransposed, kNotTransposed, &a_, &b_, &c_, &d_, compute),
                "cusparseLtMatmulDescriptorInit") &&
-          note(api_.selection(&api_.handle, &selection_, &operation_, 0),
-               "cusparseLtMatmulAlgSelectionInit") &&
-          note(api_.plan_init(&api_.handle, &plan_, &operation_, &selection_),
-               "cusparseLtMatmulPlanInit")) {
+          note(api_.selection(&api_.handle, &selection_, &operation_, 0), "cusparseLtMatmulAlgSelectionInit") &&
+          note(api_.plan_init(&api_.handle, &plan_, &operation_, &selection_), "cusparseLtMatmulPlanInit")) {
         has_plan_ = true;
         compute_type_ = compute;
         make_workspace();
-        require_success(
-            api_.compressed_size(&api_.handle, &plan_, &compressed_bytes_, &buffer_bytes_),
-            "cusparseLtSpMMACompressedSize");
+        require_success(api_.compressed_size(&api_.handle, &plan_, &compressed_bytes_, &buffer_bytes_),
+                        "cusparseLtSpMMACompressedSize");
         return true;
       }
     }

@@ -21,7 +21,7 @@ struct GemmLaunch {
   int m = 0, n = 0;
   int steps = 0;                                         ///< instructions along K
   numerics::DataType d_type = numerics::DataType::kF32;  ///< one of result_types()
-  float s8_scale = 1;  ///< what sums are multiplied with that become s8
+  float s8_scale = 1;                                    ///< what sums are multiplied with that become s8
 };
 
 /// One own kernel: instruction and sparsity.

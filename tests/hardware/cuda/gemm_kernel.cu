@@ -31,8 +31,8 @@ struct GemmKernel {
   };
 
   /// Fragments of step `step` of the stage at `place` bytes of shared memory.
-  __device__ static void load(Fragments& f, const std::uint8_t* shared, int place, int step,
-                              int warp_row, int warp_column) {
+  __device__ static void load(Fragments& f, const std::uint8_t* shared, int place, int step, int warp_row,
+                              int warp_column) {
     const int lane = threadIdx.x % kLanes;
     const auto stage = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared + place));
     const auto* const metadata =
@@ -46,8 +46,7 @@ struct GemmKernel {
     for (int i = 0; i < kFragmentsM; ++i) {
       ldmatrix_x4(f.a[i], from_a + 16 * i * tile_a.row_bytes);
       if constexpr (kSparse) {
-        f.metadata[i] =
-            metadata[((warp_row / 16 + i) * Tile::kStepsPerStage + step) * kLanes + lane];
+        f.metadata[i] = metadata[((warp_row / 16 + i) * Tile::kStepsPerStage + step) * kLanes + lane];
       }
     }
     const LdmatrixPlace b = kSparse ? ldmatrix_b_sparse(lane) : ldmatrix_b_dense(lane);
@@ -65,8 +64,7 @@ struct GemmKernel {
     }
   }
 
-  __device__ static void store(const GemmLaunch& g,
-                               const std::uint32_t (&d)[kFragmentsM][kFragmentsN][4], int warp_row,
+  __device__ static void store(const GemmLaunch& g, const std::uint32_t (&d)[kFragmentsM][kFragmentsN][4], int warp_row,
                                int warp_column) {
     const std::size_t row = static_cast<std::size_t>(blockIdx.y) * Tile::kTileM + warp_row;
     const std::size_t column = static_cast<std::size_t>(blockIdx.x) * Tile::kTileN + warp_column;
@@ -142,8 +140,7 @@ OwnKernel row(const char* dtype) {
           dtype,
           kSparse,
           Op::kPtx,
-          "128x128, " + std::to_string(GemmTile<kSparse>::kStages) + " stages of 2 instructions, " +
-              Op::kPtx,
+          "128x128, " + std::to_string(GemmTile<kSparse>::kStages) + " stages of 2 instructions, " + Op::kPtx,
           Op::kFirst / 10,
           Op::kLast / 10,
           launch_kernel<Op>};
@@ -152,11 +149,10 @@ OwnKernel row(const char* dtype) {
 }  // namespace
 
 std::vector<OwnKernel> mma_kernels() {
-  return {
-      row<op::m16n8k16_f32_f16_f16_f32>("f16"),    row<op::sp_m16n8k32_f32_f16_f16_f32>("f16"),
-      row<op::m16n8k16_f32_bf16_bf16_f32>("bf16"), row<op::sp_m16n8k32_f32_bf16_bf16_f32>("bf16"),
-      row<op::m16n8k32_s32_s8_s8_s32>("s8"),       row<op::sp_m16n8k64_s32_s8_s8_s32>("s8"),
-      row<op::m16n8k32_f32_e4m3_e4m3_f32>("e4m3"), row<op::sp_m16n8k64_f32_e4m3_e4m3_f32>("e4m3")};
+  return {row<op::m16n8k16_f32_f16_f16_f32>("f16"),    row<op::sp_m16n8k32_f32_f16_f16_f32>("f16"),
+          row<op::m16n8k16_f32_bf16_bf16_f32>("bf16"), row<op::sp_m16n8k32_f32_bf16_bf16_f32>("bf16"),
+          row<op::m16n8k32_s32_s8_s8_s32>("s8"),       row<op::sp_m16n8k64_s32_s8_s8_s32>("s8"),
+          row<op::m16n8k32_f32_e4m3_e4m3_f32>("e4m3"), row<op::sp_m16n8k64_f32_e4m3_e4m3_f32>("e4m3")};
 }
 
 }  // namespace sptc::hardware

@@ -68,8 +68,7 @@ __global__ void compare(ComputedGemm g, Sample sample, unsigned long long* misma
   double sum = 0;
   double magnitude = 0;
   for (int k = 0; k < g.k; ++k) {
-    const double product =
-        element(g.a, row * g.k + k, g.type) * element(g.b, column * g.k + k, g.type);
+    const double product = element(g.a, row * g.k + k, g.type) * element(g.b, column * g.k + k, g.type);
     sum += product;
     magnitude += fabs(product);
   }

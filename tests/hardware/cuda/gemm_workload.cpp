@@ -106,9 +106,8 @@ class CudaWorkload : public GemmWorkload {
     if (!dense_b_) {
       dense_b_ = buffer_of(data_.dense_b());
     }
-    ComputedGemm gemm{dense_a_->get(),           dense_b_->get(), d_->get(),
-                      data_.shape().m,           data_.shape().n, data_.shape().k,
-                      data_.instruction().a_type};
+    ComputedGemm gemm{dense_a_->get(), dense_b_->get(),           d_->get(), data_.shape().m, data_.shape().n,
+                      data_.shape().k, data_.instruction().a_type};
     gemm.s8_scale = data_.s8_scale();
     describe_d(gemm);
     return hardware::check_on_device(gemm);
@@ -118,13 +117,10 @@ class CudaWorkload : public GemmWorkload {
                            const kernels::Repetition& repetition) override {
     while (a_.size() < static_cast<std::size_t>(conditions.l2.weights)) {
       a_.push_back(std::make_unique<DeviceArray<std::uint8_t>>(a_.front()->count()));
-      SPTC_CUDA(cudaMemcpy(a_.back()->get(), a_.front()->get(), a_.front()->count(),
-                           cudaMemcpyDeviceToDevice));
+      SPTC_CUDA(cudaMemcpy(a_.back()->get(), a_.front()->get(), a_.front()->count(), cudaMemcpyDeviceToDevice));
     }
     return time_launches(
-        [this](std::size_t weight, cudaStream_t stream) {
-          queue(a_[weight]->get(), b_.front()->get(), stream);
-        },
+        [this](std::size_t weight, cudaStream_t stream) { queue(a_[weight]->get(), b_.front()->get(), stream); },
         conditions, repetition);
   }
 
@@ -187,10 +183,7 @@ std::vector<Buffer> copies_of(const std::vector<std::uint8_t>& host, std::size_t
 class OwnWorkload final : public CudaWorkload {
  public:
   OwnWorkload(OwnKernel kernel, const GemmData& data, const mma::Target& target)
-      : CudaWorkload(data),
-        kernel_(std::move(kernel)),
-        target_(target),
-        d_type_(data.instruction().accumulator) {
+      : CudaWorkload(data), kernel_(std::move(kernel)), target_(target), d_type_(data.instruction().accumulator) {
     const std::vector<std::uint8_t> a = data.pack_a();
     const std::vector<std::uint8_t> b = data.pack_b();
     set_copies(a.size() + b.size());
@@ -201,8 +194,7 @@ class OwnWorkload final : public CudaWorkload {
       metadata_ = std::make_unique<DeviceArray<std::uint32_t>>(words.data(), words.size());
     }
     d_ = std::make_unique<DeviceArray<std::uint8_t>>(static_cast<std::size_t>(data.padded_m()) *
-                                                     static_cast<std::size_t>(data.padded_n()) *
-                                                     kMostBytesOfD);
+                                                     static_cast<std::size_t>(data.padded_n()) * kMostBytesOfD);
   }
 
   std::string kernel() const override { return kernel_.description; }
@@ -215,8 +207,8 @@ class OwnWorkload final : public CudaWorkload {
     std::vector<std::uint32_t> d;
     for (const int row : rows) {
       const std::size_t bytes = line.size() * sizeof(std::uint32_t);
-      SPTC_CUDA(cudaMemcpy(line.data(), d_->get() + static_cast<std::size_t>(row) * bytes, bytes,
-                           cudaMemcpyDeviceToHost));
+      SPTC_CUDA(
+          cudaMemcpy(line.data(), d_->get() + static_cast<std::size_t>(row) * bytes, bytes, cudaMemcpyDeviceToHost));
       for (const int column : columns) {
         d.push_back(line[static_cast<std::size_t>(column)]);
       }
@@ -237,8 +229,8 @@ class OwnWorkload final : public CudaWorkload {
 
  private:
   void queue(const std::uint8_t* a, const std::uint8_t* b, cudaStream_t stream) override {
-    kernel_.launch({a, b, metadata_ ? metadata_->get() : nullptr, d_->get(), data_.padded_m(),
-                    data_.padded_n(), data_.steps(), d_type_, data_.s8_scale()},
+    kernel_.launch({a, b, metadata_ ? metadata_->get() : nullptr, d_->get(), data_.padded_m(), data_.padded_n(),
+                    data_.steps(), d_type_, data_.s8_scale()},
                    stream);
   }
   void describe_d(ComputedGemm& gemm) const override {
@@ -265,8 +257,7 @@ class LibraryWorkload final : public CudaWorkload {
     prepare();
     b_ = copies_of(b, copies_);
     d_ = std::make_unique<DeviceArray<std::uint8_t>>(static_cast<std::size_t>(data.shape().m) *
-                                                     static_cast<std::size_t>(data.shape().n) *
-                                                     kMostBytesOfD);
+                                                     static_cast<std::size_t>(data.shape().n) * kMostBytesOfD);
   }
 
   std::string kernel() const override { return gemm_->kernel(); }
@@ -280,8 +271,7 @@ class LibraryWorkload final : public CudaWorkload {
     std::vector<std::uint8_t> column_bytes(m * d_bytes());
     std::vector<double> d(rows.size() * columns.size());
     for (std::size_t j = 0; j < columns.size(); ++j) {
-      SPTC_CUDA(cudaMemcpy(column_bytes.data(),
-                           d_->get() + static_cast<std::size_t>(columns[j]) * column_bytes.size(),
+      SPTC_CUDA(cudaMemcpy(column_bytes.data(), d_->get() + static_cast<std::size_t>(columns[j]) * column_bytes.size(),
                            column_bytes.size(), cudaMemcpyDeviceToHost));
       for (std::size_t i = 0; i < rows.size(); ++i) {
         d[i * columns.size() + j] = value(column_bytes, static_cast<std::size_t>(rows[i]));
@@ -308,9 +298,7 @@ class LibraryWorkload final : public CudaWorkload {
     }
   }
   numerics::DataType d_type() const { return *numerics::parse_data_type(gemm_->d_type()); }
-  std::size_t d_bytes() const {
-    return static_cast<std::size_t>(numerics::storage_bits(d_type())) / 8;
-  }
+  std::size_t d_bytes() const { return static_cast<std::size_t>(numerics::storage_bits(d_type())) / 8; }
   double value(const std::vector<std::uint8_t>& bytes, std::size_t index) const {
     numerics::Word word = 0;
     for (std::size_t i = 0; i < d_bytes(); ++i) {
@@ -334,8 +322,8 @@ class LibraryWorkload final : public CudaWorkload {
 
 std::optional<OwnKernel> own_kernel(const GemmChoice& choice, int arch) {
   for (const OwnKernel& kernel : choice.library == "wgmma" ? wgmma_kernels() : mma_kernels()) {
-    if (kernel.dtype == choice.dtype && kernel.sparse == choice.sparse &&
-        kernel.first_arch <= arch && arch <= kernel.last_arch) {
+    if (kernel.dtype == choice.dtype && kernel.sparse == choice.sparse && kernel.first_arch <= arch &&
+        arch <= kernel.last_arch) {
       return kernel;
     }
   }
@@ -356,8 +344,7 @@ std::unique_ptr<GemmWorkload> make_gemm_workload(const GemmChoice& choice, const
   }
   LibraryProblem problem{data.shape().m, data.shape().n, data.shape().k, choice.dtype, ""};
   problem.s8_scale = data.s8_scale();
-  return std::make_unique<LibraryWorkload>(
-      choice.sparse ? make_cusparselt_gemm : make_cublaslt_gemm, problem, data);
+  return std::make_unique<LibraryWorkload>(choice.sparse ? make_cusparselt_gemm : make_cublaslt_gemm, problem, data);
 }
 
 }  // namespace sptc::hardware

@@ -44,8 +44,7 @@ DeviceInfo read_info() {
   SPTC_CUDA(cudaRuntimeGetVersion(&runtime));
   DeviceInfo info;
   info.name = properties.name;
-  info.compute_capability =
-      std::to_string(properties.major) + "." + std::to_string(properties.minor);
+  info.compute_capability = std::to_string(properties.major) + "." + std::to_string(properties.minor);
   info.target = "sm_" + std::to_string(properties.major * 10 + properties.minor);
   info.sm_count = properties.multiProcessorCount;
   info.boost_clock_mhz = attribute(cudaDevAttrClockRate) / 1000.0;
@@ -88,9 +87,7 @@ class Gpu final : public Device {
   }
 
   const DeviceInfo& info() const override { return info_; }
-  bool has(const std::string& ptx) const override {
-    return has_mma_kernel(ptx) || has_wgmma_kernel(ptx);
-  }
+  bool has(const std::string& ptx) const override { return has_mma_kernel(ptx) || has_wgmma_kernel(ptx); }
   std::vector<std::uint32_t> run(const MmaLaunch& launch) override {
     return has_mma_kernel(launch.ptx) ? run_mma_kernel(launch) : run_wgmma_kernel(launch);
   }

@@ -12,8 +12,7 @@ namespace sptc::hardware {
 // What cuBLASLt and cuSPARSELt have in common: their numbers of types (library_types.h) and of
 // success.
 inline constexpr int kLibrarySuccess = 0;
-inline constexpr int kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14,
-                     kRealE4m3 = 28;
+inline constexpr int kReal32F = 0, kReal16F = 2, kReal8I = 3, kReal32I = 10, kReal16BF = 14, kRealE4m3 = 28;
 
 /// The number of a type by its name. Throws AbsentError where the libraries have none.
 inline int library_type(const std::string& dtype) {

@@ -21,13 +21,9 @@ template <int kMatrices>
 __device__ void ldmatrix(std::uint32_t (&r)[kMatrices], std::uint32_t address) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 750
   if constexpr (kMatrices == 1) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
-                 : "=r"(r[0])
-                 : "r"(address));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];" : "=r"(r[0]) : "r"(address));
   } else if constexpr (kMatrices == 2) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1])
-                 : "r"(address));
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];" : "=r"(r[0]), "=r"(r[1]) : "r"(address));
   } else {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -110,12 +106,11 @@ __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, lon
   for (int round = 0; round < rounds; ++round) {
     for (int i = 0; i < in_flight; ++i) {
       if constexpr (kBytes == 16) {
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * step),
-                     "l"(source + i * step)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to + i * step), "l"(source + i * step)
                      : "memory");
       } else {
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to + i * step),
-                     "l"(source + i * step), "n"(kBytes)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to + i * step), "l"(source + i * step),
+                     "n"(kBytes)
                      : "memory");
       }
     }
@@ -133,8 +128,8 @@ __global__ void cp_async_rounds(const char* from, int in_flight, int rounds, lon
 /// Claim: a round arms one barrier with the bytes of `in_flight` bulk copies, issues them from one
 /// thread, and waits for the barrier's phase. A phase that does not come within `patience` cycles
 /// ends the kernel without an answer.
-__global__ void tma_rounds(const char* from, int bytes, int in_flight, int rounds,
-                           long long patience, long long* cycles) {
+__global__ void tma_rounds(const char* from, int bytes, int in_flight, int rounds, long long patience,
+                           long long* cycles) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   extern __shared__ __align__(128) char shared[];
   __shared__ __align__(8) std::uint64_t barrier;
@@ -143,8 +138,7 @@ __global__ void tma_rounds(const char* from, int bytes, int in_flight, int round
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
   const long long start = clock64();
   for (int round = 0; round < rounds; ++round) {
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar),
-                 "r"(bytes * in_flight)
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(bar), "r"(bytes * in_flight)
                  : "memory");
     for (int i = 0; i < in_flight; ++i) {
       asm volatile(
@@ -202,10 +196,9 @@ class CycleReport {
 
 long long ldmatrix_cycles(int matrices, int warps, int ilp, int rounds) {
   using Kernel = void (*)(int rounds, std::uint32_t* sink, long long* cycles);
-  constexpr Kernel kKernels[3][3] = {
-      {ldmatrix_rounds<1, 1>, ldmatrix_rounds<1, 2>, ldmatrix_rounds<1, 4>},
-      {ldmatrix_rounds<2, 1>, ldmatrix_rounds<2, 2>, ldmatrix_rounds<2, 4>},
-      {ldmatrix_rounds<4, 1>, ldmatrix_rounds<4, 2>, ldmatrix_rounds<4, 4>}};
+  constexpr Kernel kKernels[3][3] = {{ldmatrix_rounds<1, 1>, ldmatrix_rounds<1, 2>, ldmatrix_rounds<1, 4>},
+                                     {ldmatrix_rounds<2, 1>, ldmatrix_rounds<2, 2>, ldmatrix_rounds<2, 4>},
+                                     {ldmatrix_rounds<4, 1>, ldmatrix_rounds<4, 2>, ldmatrix_rounds<4, 4>}};
   const auto place = [](int count) { return count == 4 ? 2 : count - 1; };
   CycleReport report(warps);
   DeviceArray<std::uint32_t> sink(static_cast<std::size_t>(warps * kLanes));
@@ -222,13 +215,10 @@ long long ld_shared_cycles(int ways, int rounds) {
 
 long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds) {
   CycleReport report(1);
-  const std::size_t total =
-      static_cast<std::size_t>(bytes) * static_cast<std::size_t>(threads * in_flight);
+  const std::size_t total = static_cast<std::size_t>(bytes) * static_cast<std::size_t>(threads * in_flight);
   DeviceArray<char> data(total);
   data.fill(0);
-  const auto kernel = bytes == 4   ? cp_async_rounds<4>
-                      : bytes == 8 ? cp_async_rounds<8>
-                                   : cp_async_rounds<16>;
+  const auto kernel = bytes == 4 ? cp_async_rounds<4> : bytes == 8 ? cp_async_rounds<8> : cp_async_rounds<16>;
   kernel<<<1, threads, total>>>(data.get(), in_flight, rounds, report.get());
   return report.span();
 }

@@ -15,7 +15,6 @@ long long cp_async_cycles(int bytes, int threads, int in_flight, int rounds);
 long long tma_cycles(int bytes, int in_flight, int rounds);
 ChaseResult chase_cycles(std::size_t footprint, std::size_t stride, bool through_l1);
 std::vector<L2Line> l2_line_cycles(int lines);
-std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint,
-                                       int launches);
+std::vector<double> bandwidth_gb_per_s(BandwidthOperation operation, std::size_t footprint, int launches);
 
 }  // namespace sptc::hardware

@@ -83,8 +83,7 @@ using Launchers = std::map<std::string, std::array<Launcher, kMaxIlp>>;
 template <typename Op>
 void add(Launchers& all) {
   static_assert(Op::kC == Op::kD, "accumulators are chained");
-  all[Op::kPtx] = {launch<Op, 1>, launch<Op, 2>, launch<Op, 3>,
-                   launch<Op, 4>, launch<Op, 5>, launch<Op, 6>};
+  all[Op::kPtx] = {launch<Op, 1>, launch<Op, 2>, launch<Op, 3>, launch<Op, 4>, launch<Op, 5>, launch<Op, 6>};
 }
 
 const Launchers& launchers() {
@@ -112,8 +111,7 @@ long long mma_cycles(const MmaLaunch& operands, int warps, int ilp, int rounds) 
   const auto launcher = launchers().find(operands.ptx);
   if (launcher == launchers().end()) {
     throw AbsentError("CUDA " + std::to_string(SPTC_CUDA_VERSION / 100) + "." +
-                      std::to_string(SPTC_CUDA_VERSION % 100) + " does not compile " +
-                      operands.ptx);
+                      std::to_string(SPTC_CUDA_VERSION % 100) + " does not compile " + operands.ptx);
   }
   launcher->second[static_cast<std::size_t>(ilp - 1)](arrays, warps, rounds);
   SPTC_CUDA_LAUNCHED();

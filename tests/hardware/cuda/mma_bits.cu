@@ -26,8 +26,7 @@ __global__ void execute_once(BitArrays arrays) {
     load(reinterpret_cast<const Word*>(arrays.a), a);
     load(reinterpret_cast<const Word*>(arrays.b), b);
     load(reinterpret_cast<const Word*>(arrays.c), c);
-    const std::uint32_t metadata =
-        Op::kSelectors > 0 ? arrays.metadata[blockIdx.x * kLanes + threadIdx.x] : 0;
+    const std::uint32_t metadata = Op::kSelectors > 0 ? arrays.metadata[blockIdx.x * kLanes + threadIdx.x] : 0;
     Op::template run<kSelector>(d, a, b, c, metadata);
     for (int i = 0; i < Op::kD; ++i) {
       reinterpret_cast<Word*>(arrays.d)[(blockIdx.x * Op::kD + i) * kLanes + threadIdx.x] = d[i];

@@ -38,8 +38,7 @@ std::string Nvml::open() {
   }
   int (*init)() = nullptr;
   int (*by_bus)(const char*, Device*) = nullptr;
-  if (!library_.find("nvmlInit_v2", init) ||
-      !library_.find("nvmlDeviceGetHandleByPciBusId_v2", by_bus) ||
+  if (!library_.find("nvmlInit_v2", init) || !library_.find("nvmlDeviceGetHandleByPciBusId_v2", by_bus) ||
       !library_.find("nvmlSystemGetDriverVersion", system_driver_)) {
     return library_.name() + " lacks a function";
   }
@@ -76,8 +75,7 @@ std::string Nvml::why_absent() {
 
 std::string Nvml::driver() const {
   std::array<char, 96> text{};
-  return system_driver_(text.data(), static_cast<unsigned>(text.size())) == kSuccess ? text.data()
-                                                                                     : "";
+  return system_driver_(text.data(), static_cast<unsigned>(text.size())) == kSuccess ? text.data() : "";
 }
 
 std::optional<double> Nvml::power_limit_w() const {
@@ -113,8 +111,8 @@ PowerSampler::PowerSampler(std::chrono::milliseconds interval) {
     const auto start = std::chrono::steady_clock::now();
     while (!done_) {
       const std::chrono::duration<double, std::milli> t = std::chrono::steady_clock::now() - start;
-      samples_.push_back({t.count(), nvml->power_w(), nvml->clock_mhz(), nvml->memory_clock_mhz(),
-                          nvml->temperature_c()});
+      samples_.push_back(
+          {t.count(), nvml->power_w(), nvml->clock_mhz(), nvml->memory_clock_mhz(), nvml->temperature_c()});
       std::this_thread::sleep_for(interval);
     }
   });

@@ -23,8 +23,7 @@ constexpr int kTileBytes = 32 * 1024;  // B at n = 256 with rows of 64 bytes is 
 /// descriptor's addresses lie in the tile.
 __device__ std::uint64_t descriptor(const void* shared, int row_bytes) {
   const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  return ((address & 0x3FFFF) >> 4) | (128ULL >> 4) << 16 |
-         static_cast<std::uint64_t>(8 * row_bytes >> 4) << 32;
+  return ((address & 0x3FFFF) >> 4) | (128ULL >> 4) << 16 | static_cast<std::uint64_t>(8 * row_bytes >> 4) << 32;
 }
 
 template <typename Op>
@@ -45,7 +44,7 @@ __global__ void __launch_bounds__(kGroupLanes* kMaxGroups)
     const std::uint64_t a = descriptor(shared, 32);
     const std::uint64_t b = descriptor(shared + 1024, Op::kSparse ? 64 : 32);
     const std::uint32_t metadata = 0x44444444;  // legal for every type
-    pin(d);  // the accumulators are set before the fence, and not between two wgmma
+    pin(d);                                     // the accumulators are set before the fence, and not between two wgmma
     const long long start = clock64();
     for (int round = 0; round < rounds; round += kAtOnce) {
       asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
@@ -71,12 +70,10 @@ __global__ void __launch_bounds__(kGroupLanes* kMaxGroups)
   }
 }
 
-using Launcher = void (*)(const std::uint32_t* tiles, int groups, int rounds, std::uint32_t* sink,
-                          long long* cycles);
+using Launcher = void (*)(const std::uint32_t* tiles, int groups, int rounds, std::uint32_t* sink, long long* cycles);
 
 template <typename Op>
-void launch(const std::uint32_t* tiles, int groups, int rounds, std::uint32_t* sink,
-            long long* cycles) {
+void launch(const std::uint32_t* tiles, int groups, int rounds, std::uint32_t* sink, long long* cycles) {
   run_rounds<Op><<<1, groups * kGroupLanes, kTileBytes>>>(tiles, rounds, sink, cycles);
 }
 
@@ -93,10 +90,8 @@ Row row() {
 const std::vector<Row>& rows() {
 #define SPTC_ROWS(type)                                                                    \
   row<wgmma_op::type##_n64>(), row<wgmma_op::type##_n128>(), row<wgmma_op::type##_n256>(), \
-      row<wgmma_op::sp_##type##_n64>(), row<wgmma_op::sp_##type##_n128>(),                 \
-      row<wgmma_op::sp_##type##_n256>()
-  static const std::vector<Row> all{SPTC_ROWS(f16), SPTC_ROWS(bf16), SPTC_ROWS(tf32),
-                                    SPTC_ROWS(e4m3), SPTC_ROWS(s8)};
+      row<wgmma_op::sp_##type##_n64>(), row<wgmma_op::sp_##type##_n128>(), row<wgmma_op::sp_##type##_n256>()
+  static const std::vector<Row> all{SPTC_ROWS(f16), SPTC_ROWS(bf16), SPTC_ROWS(tf32), SPTC_ROWS(e4m3), SPTC_ROWS(s8)};
   return all;
 }
 

@@ -82,13 +82,11 @@ __global__ void __launch_bounds__(kWgmmaLanes) execute_once(BitArrays arrays) {
     for (int i = 0; i < Op::kD; ++i) {
       d[i] = arrays.c[(blockIdx.x * Op::kD + i) * kWgmmaLanes + threadIdx.x];
     }
-    const std::uint32_t metadata =
-        Op::kSelectors > 0 ? arrays.metadata[blockIdx.x * kWgmmaLanes + threadIdx.x] : 0;
+    const std::uint32_t metadata = Op::kSelectors > 0 ? arrays.metadata[blockIdx.x * kWgmmaLanes + threadIdx.x] : 0;
     const auto address = [](const void* shared) {
       return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
     };
-    Op::template run<kSelector>(d, kTileA.descriptor(address(tile_a)),
-                                kTileB.descriptor(address(tile_b)), metadata);
+    Op::template run<kSelector>(d, kTileA.descriptor(address(tile_a)), kTileB.descriptor(address(tile_b)), metadata);
     for (int i = 0; i < Op::kD; ++i) {
       arrays.d[(blockIdx.x * Op::kD + i) * kWgmmaLanes + threadIdx.x] = d[i];
     }

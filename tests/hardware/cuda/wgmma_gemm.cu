@@ -35,15 +35,15 @@ struct WgmmaGemm {
       // their registers until it has finished; ptxas does not see to that (found on an H100).
       wait_for_wgmma<0>();
       // [16 rows][step][lane], one word of which is this lane's for each part and step.
-      const auto* const words = reinterpret_cast<const std::uint32_t*>(
-          shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
+      const auto* const words =
+          reinterpret_cast<const std::uint32_t*>(shared + place + Tile::kBytesOfA + Tile::kBytesOfB);
       const int warp = threadIdx.x / kLanes;
 #pragma unroll
       for (int part = 0; part < kParts; ++part) {
 #pragma unroll
         for (int step = 0; step < kSteps; ++step) {
-          metadata[part][step] = words[((part * Tile::kRows / 16 + warp) * kSteps + step) * kLanes +
-                                       threadIdx.x % kLanes];
+          metadata[part][step] =
+              words[((part * Tile::kRows / 16 + warp) * kSteps + step) * kLanes + threadIdx.x % kLanes];
         }
       }
     }
@@ -60,16 +60,14 @@ struct WgmmaGemm {
   }
 
   __device__ static void store(const GemmLaunch& g, const Accumulators& d) {
-    const std::size_t row =
-        static_cast<std::size_t>(blockIdx.y) * Tile::kTileM + threadIdx.x / kLanes * 16;
+    const std::size_t row = static_cast<std::size_t>(blockIdx.y) * Tile::kTileM + threadIdx.x / kLanes * 16;
     const std::size_t column = static_cast<std::size_t>(blockIdx.x) * Tile::kTileN;
     with_result_type(g.d_type, [&](auto type) {
 #pragma unroll
       for (int part = 0; part < kParts; ++part) {
 #pragma unroll
         for (int j = 0; j < Op::kN / 8; ++j) {
-          store_fragment<decltype(type)::value>(g, d[part] + 4 * j, row + part * Tile::kRows,
-                                                column + 8 * j);
+          store_fragment<decltype(type)::value>(g, d[part] + 4 * j, row + part * Tile::kRows, column + 8 * j);
         }
       }
     });
@@ -131,8 +129,7 @@ OwnKernel row(const char* dtype) {
           dtype,
           Op::kSparse,
           Op::kPtx,
-          "128x128, " + std::to_string(WgmmaGemm<Op>::Tile::kStages) +
-              " stages of 2 instructions, " + Op::kPtx,
+          "128x128, " + std::to_string(WgmmaGemm<Op>::Tile::kStages) + " stages of 2 instructions, " + Op::kPtx,
           90,
           90,
           launch_kernel<Op>};
@@ -142,9 +139,8 @@ OwnKernel row(const char* dtype) {
 
 std::vector<OwnKernel> wgmma_kernels() {
   using namespace wgmma_op;
-  return {row<f16_n128>("f16"),      row<sp_f16_n128>("f16"),  row<bf16_n128>("bf16"),
-          row<sp_bf16_n128>("bf16"), row<s8_n128>("s8"),       row<sp_s8_n128>("s8"),
-          row<e4m3_n128>("e4m3"),    row<sp_e4m3_n128>("e4m3")};
+  return {row<f16_n128>("f16"), row<sp_f16_n128>("f16"), row<bf16_n128>("bf16"), row<sp_bf16_n128>("bf16"),
+          row<s8_n128>("s8"),   row<sp_s8_n128>("s8"),   row<e4m3_n128>("e4m3"), row<sp_e4m3_n128>("e4m3")};
 }
 
 }  // namespace sptc::hardware

@@ -13,9 +13,9 @@ int main() {
   double last = 0;
   for (const Architecture& gpu : {a100, doubled}) {
     for (const GemmResult& gemm : estimate(layers, gpu, {{"clock", "limited"}}).gemms) {
-      std::printf("%-13s %8.1f us dense (%s), %8.1f us 2:4, gain %.2f, %.0f W\n",
-                  gemm.gemm.name.c_str(), gemm.dense->time_us, gemm.dense->bound_by.c_str(),
-                  gemm.sparse->time_us, *gemm.speedup(), *gemm.sparse->power_w);
+      std::printf("%-13s %8.1f us dense (%s), %8.1f us 2:4, gain %.2f, %.0f W\n", gemm.gemm.name.c_str(),
+                  gemm.dense->time_us, gemm.dense->bound_by.c_str(), gemm.sparse->time_us, *gemm.speedup(),
+                  *gemm.sparse->power_w);
       last = *gemm.speedup();
     }
   }

@@ -15,8 +15,7 @@ int main() {
   std::printf("datapath: %lld cycles, %lld mismatches\n", static_cast<long long>(dense.cycles),
               static_cast<long long>(dense.mismatches));
   const Result time = simulate(Workload({{.m = 4096, .n = 4096, .k = 4096}}), a100);
-  std::printf("timing: gain %.2f, %zu bytes of JSON\n", time.gemms.at(0).speedup().value(),
-              time.json.size());
+  std::printf("timing: gain %.2f, %zu bytes of JSON\n", time.gemms.at(0).speedup().value(), time.json.size());
   try {
     simulate(small, a100, {{"fidelty", "timing"}});
   } catch (const InputError& error) {

@@ -1,153 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// D times a constant, or each row or column by one of its own: scales of quantised operands, also
-// along an axis.
-#include "models/numerics/codec.h"
+// D times a constant, or each row or column by one of its own: scales of quantised operands, also along an axis.
 #include "sim/check/kernel/hypotheses/families.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <limits>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace sptc::check::kernel::hypotheses {
-
-using numerics::DataType;
-
 namespace {
 
-/// How many numbers a factor may be.
-constexpr double kFactors = 1 << 16;
-
+using numerics::DataType;
 /// Rows and columns of elements of D.
 using Elements = std::vector<std::pair<std::size_t, std::size_t>>;
 
-/// What the kernel returned relative to what is computed, of the largest finite one of `elements`;
-/// 0: none tells it.
-double ratio_of(const WrongKernel& kernel, const Elements& elements) {
-  const DataType type = kernel.data.d_type;
+constexpr double kFactors = 1 << 16;  // numbers that a factor may be
+
+/// Numbers that the factor of `elements` may be, by what the largest finite one of them has become.
+std::vector<float> factors_of(const WrongKernel& kernel, const Elements& elements) {
   double largest = 0, ratio = 0;
   for (const auto& [row, column] : elements) {
-    const double got = numerics::to_double(kernel.observed()(row, column), type);
-    const double want = numerics::to_double(kernel.computed(row, column), type);
+    const double got = kernel.observed_value(row, column), want = kernel.computed_value(row, column);
     if (std::isfinite(got) && std::isfinite(want) && got != 0 && std::fabs(want) > largest) {
       largest = std::fabs(want);
       ratio = got / want;
     }
   }
-  return ratio;
-}
-
-/// Numbers that a factor may be, where an element has become `ratio` times itself.
-std::vector<float> factors_near(double ratio, DataType d_type) {
+  if (ratio == 0) {
+    return {};
+  }
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   int exponent = 0;
   const double mantissa = std::frexp(ratio, &exponent);
-  constexpr int kShortBits = 8;
-  std::vector<float> factors{static_cast<float>(
-      std::ldexp(std::nearbyint(std::ldexp(mantissa, kShortBits)), exponent - kShortBits))};
-  if (d_type == DataType::kF32) {
-    constexpr float kInfinity = std::numeric_limits<float>::infinity();
-    const auto nearest = static_cast<float>(ratio);
-    factors.insert(factors.end(), {nearest, std::nextafter(nearest, kInfinity),
-                                   std::nextafter(nearest, -kInfinity)});
-  }
-  return factors;
+  const auto short_one = static_cast<float>(std::ldexp(std::nearbyint(std::ldexp(mantissa, 8)), exponent - 8));
+  const auto nearest = static_cast<float>(ratio);
+  return kernel.data.d_type == DataType::kF32
+             ? std::vector{short_one, nearest, std::nextafter(nearest, kInfinity), std::nextafter(nearest, -kInfinity)}
+             : std::vector{short_one};
 }
 
 numerics::Word scaled(const WrongKernel& kernel, std::size_t row, std::size_t column, float by) {
-  const DataType type = kernel.data.d_type;
-  return numerics::from_double(
-      static_cast<float>(numerics::to_double(kernel.computed(row, column), type)) * by, type);
+  return numerics::from_double(static_cast<float>(kernel.computed_value(row, column)) * by, kernel.data.d_type);
 }
 
-/// The factor of all of `elements`; nothing where no single one explains them.
-std::optional<float> factor_of_line(const WrongKernel& kernel, const Elements& elements) {
-  const DataType type = kernel.data.d_type;
-  const double ratio = ratio_of(kernel, elements);
-  for (const float by : ratio == 0 ? std::vector<float>{} : factors_near(ratio, type)) {
-    int exponent = 0;
-    // Words that were rounded to a short type are multiplied exactly by powers of two alone.
-    const bool is_exact = type == DataType::kF32 || std::frexp(by, &exponent) == 0.5F;
-    if (is_exact && std::ranges::all_of(elements, [&](const auto& at) {
-          return kernel.agrees(at.first, at.second, scaled(kernel, at.first, at.second, by),
-                               kernel.observed()(at.first, at.second));
-        })) {
-      return by;
-    }
-  }
-  return std::nullopt;
-}
-
-/// "rows 0 to 63 of D are 0.5 times, rows 64 to 127 of D are 2 times ...".
-std::string text_of_factors(const std::map<float, std::vector<std::size_t>>& by_factor,
-                            std::string_view unit, std::size_t lines) {
+/// A factor for each row, or column; nothing where no single one explains a line.
+std::optional<Hypothesis> factors_along(const Trial& at, bool of_rows) {
+  constexpr std::size_t kLeastOthers = 4;  // elements of a line that tell its factor
   constexpr std::size_t kListed = 4;
-  if (by_factor.size() > kListed) {
-    return fmt::format("each {} of D has a factor of its own, from {} to {}", unit,
-                       by_factor.begin()->first, by_factor.rbegin()->first);
+  const WrongKernel& kernel = at.kernel();
+  const char* const unit = of_rows ? "row" : "column";
+  std::map<float, std::vector<std::size_t>> by_factor;
+  std::map<std::size_t, float> factors;
+  for (const std::size_t line : at.lines(of_rows)) {
+    Elements elements;
+    for (const std::size_t other : at.lines(!of_rows)) {
+      elements.emplace_back(of_rows ? line : other, of_rows ? other : line);
+    }
+    const std::vector<float> candidates = factors_of(kernel, elements);
+    const auto found = std::ranges::find_if(candidates, [&](float by) {
+      int exponent = 0;
+      // Words that were rounded to a short type are multiplied exactly by powers of two alone.
+      const bool is_exact = kernel.data.d_type == DataType::kF32 || std::frexp(by, &exponent) == 0.5F;
+      return is_exact && std::ranges::all_of(elements, [&](const auto& element) {
+               const auto [row, column] = element;
+               return kernel.agrees(row, column, scaled(kernel, row, column, by));
+             });
+    });
+    if (found == candidates.end() || elements.size() < kLeastOthers || at.lines(of_rows).size() < 2) {
+      return std::nullopt;
+    }
+    by_factor[*found].push_back(line);
+    factors[line] = *found;
   }
   std::string text;
   for (const auto& [by, same] : by_factor) {
-    text += fmt::format("{}{} of D are {} times", text.empty() ? "" : ", ",
-                        text_of(intervals_of(same), unit, lines + 1), by);
+    text += fmt::format("{}{} of D are {} times", text.empty() ? "" : ", ", text_of(intervals_of(same), unit, 0), by);
   }
-  return text + " what they should be";
+  text = by_factor.size() <= kListed ? text + " what they should be"
+                                     : fmt::format("each {} of D has a factor of its own, from {} to {}", unit,
+                                                   by_factor.begin()->first, by_factor.rbegin()->first);
+  Hypothesis scale{"scale", std::move(text)};
+  scale.word = [&kernel, of_rows, factors](std::size_t row, std::size_t column) {
+    const auto own = factors.find(of_rows ? row : column);
+    return scaled(kernel, row, column, own == factors.end() ? 1 : own->second);
+  };
+  return scale;
 }
 
 }  // namespace
 
 Proposals factor(const Trial& at) {
-  const double ratio = ratio_of(at.kernel(), at.strongest());
   constexpr float kLeast = 1e-3F;  // below is rounding
   Proposals proposals{{}, kFactors};
-  if (at.model().rules.is_integer() || ratio == 0) {
-    return proposals;
-  }
-  for (const float by : factors_near(ratio, at.kernel().data.d_type)) {
-    if (std::fabs(by - 1) > kLeast) {
-      KernelModel model = at.model();
-      model.epilogue.scale_d *= by;
-      proposals.add("scale", fmt::format("D is {} times what it should be", by), model);
+  for (const float by : factors_of(at.kernel(), at.strongest())) {
+    if (std::fabs(by - 1) > kLeast && !at.model().rules.is_integer()) {
+      proposals.add_model("scale", fmt::format("D is {} times what it should be", by), at.model(),
+                          [&](KernelModel& model) { model.epilogue.scale_d *= by; });
     }
   }
   return proposals;
 }
 
-Proposals factors_of_lines(const Trial& at, bool of_rows) {
-  constexpr std::size_t kLeastOthers = 4;  // elements of a line that tell its factor
-  const auto& lines = of_rows ? at.selection().rows : at.selection().columns;
-  const auto& others = of_rows ? at.selection().columns : at.selection().rows;
-  if (at.model().rules.is_integer() || others.size() < kLeastOthers || lines.size() < 2) {
-    return {};
-  }
-  std::map<float, std::vector<std::size_t>> by_factor;
-  std::map<std::size_t, float> factors;
-  for (const std::size_t line : lines) {
-    Elements elements;
-    for (const std::size_t other : others) {
-      elements.emplace_back(of_rows ? line : other, of_rows ? other : line);
+Proposals factors_of_lines(const Trial& at) {
+  Proposals proposals{{}, kFactors};
+  for (const bool of_rows : {true, false}) {
+    const auto found = at.model().rules.is_integer() ? std::nullopt : factors_along(at, of_rows);
+    if (found) {
+      proposals.list.push_back(*found);
     }
-    const auto found = factor_of_line(at.kernel(), elements);
-    if (!found) {
-      return {};
-    }
-    by_factor[*found].push_back(line);
-    factors[line] = *found;
   }
-  Hypothesis scale{"scale", text_of_factors(by_factor, of_rows ? "row" : "column", lines.size())};
-  scale.word = [&kernel = at.kernel(), of_rows, factors](std::size_t row, std::size_t column) {
-    const auto own = factors.find(of_rows ? row : column);
-    return scaled(kernel, row, column, own == factors.end() ? 1 : own->second);
-  };
-  return {{scale}, kFactors};
+  return proposals;
 }
 
 }  // namespace sptc::check::kernel::hypotheses

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/kernel/hypotheses/families.h"
 
-#include <array>
-#include <span>
-
 namespace sptc::check::kernel::hypotheses {
 
 std::span<const Family> families() {
@@ -15,21 +12,18 @@ std::span<const Family> families() {
       {Reach::kKernel, operand_types, kLong},
       {Reach::kKernel, k_orders, kLong},
       {Reach::kKernel, epilogues, kLong},
-      {Reach::kKernel, scales, kLong},
       {Reach::kKernel, d_types, kLong},
       {Reach::kKernel, instructions, kLong},
       {Reach::kKernel, host_sums, kLong},
       {Reach::kPlace, flipped_bits_of_d},
       {Reach::kRow, nibbles_of_row},
-      {Reach::kRow, [](const Trial& at) { return flipped_bit(at, true); }},
-      {Reach::kColumn, [](const Trial& at) { return flipped_bit(at, false); }},
+      {Reach::kRow, flipped_bit_of_a},
+      {Reach::kColumn, flipped_bit_of_b},
       {Reach::kPlace, one_word},
-      {Reach::kPlace, [](const Trial& at) { return moved_lines(at, true); }},
-      {Reach::kPlace, [](const Trial& at) { return moved_lines(at, false); }},
-      {Reach::kPlace, moved_tile},
+      {Reach::kPlace, lines_of_d},
+      {Reach::kPlace, tiles_of_d},
       {Reach::kPlace, factor},
-      {Reach::kPlace, [](const Trial& at) { return factors_of_lines(at, true); }},
-      {Reach::kPlace, [](const Trial& at) { return factors_of_lines(at, false); }},
+      {Reach::kPlace, factors_of_lines},
       {Reach::kPlace, fragments},
       {Reach::kPlace, uncleared_accumulator},
       {Reach::kPlace, k_ranges},

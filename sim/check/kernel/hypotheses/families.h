@@ -1,49 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
+//
+// The families of hypotheses, and all that their files need.
 #pragma once
 
-#include "sim/check/kernel/hypothesis.h"
-#include "sim/check/kernel/trial.h"
+#include "models/base/error.h"
+#include "models/numerics/codec.h"
+#include "models/numerics/data_type_info.h"
+#include "models/sparsity/compress.h"
+#include "sim/check/kernel/k_samples.h"
+#include "sim/check/kernel/moved_elements.h"
 
-// What each family proposes is said where it is defined.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <set>
+
 namespace sptc::check::kernel::hypotheses {
 
-// Of the whole kernel.
-Proposals metadata_reading(const Trial& at);
-Proposals operand_layouts(const Trial& at);
-Proposals pruning(const Trial& at);
-Proposals operand_types(const Trial& at);
-Proposals k_orders(const Trial& at);
-Proposals epilogues(const Trial& at);
-Proposals scales(const Trial& at);
-Proposals d_types(const Trial& at);
-Proposals instructions(const Trial& at);
-Proposals host_sums(const Trial& at);
+/// What a family proposes is said where it is defined.
+using Propose = Proposals(const Trial& at);
 
-// Of places of D.
-Proposals flipped_bits_of_d(const Trial& at);
-Proposals one_word(const Trial& at);
-Proposals moved_lines(const Trial& at, bool of_rows);
-Proposals moved_tile(const Trial& at);
-Proposals factor(const Trial& at);
-Proposals factors_of_lines(const Trial& at, bool of_rows);
-Proposals uncleared_accumulator(const Trial& at);
-
-// Of operands and metadata.
-Proposals nibbles_of_row(const Trial& at);
-Proposals flipped_bit(const Trial& at, bool of_a);
-Proposals fragments(const Trial& at);
-Proposals lines_of_k_tiles(const Trial& at);
-Proposals metadata_words(const Trial& at);
-Proposals metadata_encoders(const Trial& at);
-Proposals other_lines(const Trial& at);
-
-// Of K.
-Proposals k_ranges(const Trial& at);
-Proposals repeated_slices(const Trial& at);
-Proposals k_tile_sets(const Trial& at);
-Proposals shifted_k_tiles(const Trial& at);
-Proposals stale_k_tiles(const Trial& at);
-Proposals rotated_k(const Trial& at);
-Proposals stream_k(const Trial& at);
+// Hypotheses of the whole kernel.
+Propose metadata_reading, operand_layouts, operand_types, pruning, k_orders, epilogues, d_types, instructions,
+    host_sums;
+// Hypotheses of places of D.
+Propose flipped_bits_of_d, one_word, lines_of_d, tiles_of_d, uncleared_accumulator, factor, factors_of_lines;
+// Hypotheses of operands and metadata.
+Propose flipped_bit_of_a, flipped_bit_of_b, fragments, lines_of_k_tiles, nibbles_of_row, metadata_words,
+    metadata_encoders, other_lines;
+// Hypotheses of K.
+Propose k_ranges, k_tile_sets, shifted_k_tiles, stale_k_tiles, repeated_slices, rotated_k, stream_k;
 
 }  // namespace sptc::check::kernel::hypotheses

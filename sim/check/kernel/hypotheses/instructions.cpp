@@ -6,13 +6,7 @@
 #include "sim/check/vectors/diagnosis.h"
 #include "sim/check/vectors/identify.h"
 
-#include <fmt/format.h>
-
-#include <set>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <utility>
 
 namespace sptc::check::kernel::hypotheses {
 namespace {
@@ -21,109 +15,83 @@ using mma::MmaInstruction;
 
 /// What decides the bits of one accumulator. Depth counts only where steps are not simply L apart.
 auto arithmetic_key(const MmaInstruction& instruction, const mma::StepRules& rules) {
-  return std::tuple(instruction.sparse, instruction.satfinite, rules.products_per_step,
-                    rules.fraction_bits, rules.rounding, rules.exponent_floor, rules.output,
-                    rules.cleared_output_bits, rules.zero_rule,
+  return std::tuple(instruction.sparse, instruction.satfinite, rules.products_per_step, rules.fraction_bits,
+                    rules.rounding, rules.exponent_floor, rules.output, rules.cleared_output_bits, rules.zero_rule,
                     rules.lowered_fp8 ? instruction.shape.k : 0);
 }
-using ArithmeticKey =
-    decltype(arithmetic_key(std::declval<MmaInstruction>(), std::declval<mma::StepRules>()));
+using Seen = std::set<decltype(arithmetic_key(std::declval<MmaInstruction>(), std::declval<mma::StepRules>()))>;
 
-class Arithmetics {
- public:
-  Arithmetics(const KernelModel& from, const mma::Target& own) : from_(from), own_(own) {
-    seen_.insert(arithmetic_key(from.instruction, from.rules));
-  }
+void add(const char* cause, std::string text, const KernelModel& from, const MmaInstruction& instruction,
+         const mma::StepRules& rules, Proposals& proposals) {
+  KernelModel model = from;
+  model.instruction = instruction;
+  model.rules = rules;
+  proposals.list.push_back({cause, std::move(text), {}, std::move(model)});
+}
 
-  Proposals proposals;
-
-  void add_instructions_of(const mma::Target& target) {
-    for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
-      const MmaInstruction& candidate = entry.instruction;
-      if (entry.is_software || candidate.a_type != from_.instruction.a_type ||
-          candidate.b_type != from_.instruction.b_type || candidate.scales) {
+void add_instructions_of(const mma::Target& target, const Trial& at, Seen& seen, Proposals& proposals) {
+  const KernelModel& from = at.model();
+  const bool is_own = target.architecture == at.kernel().target.architecture;
+  for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
+    const MmaInstruction& candidate = entry.instruction;
+    for (const auto grouping : {mma::SparseGrouping::kCompressed, mma::SparseGrouping::kLogical}) {
+      const bool is_logical = grouping == mma::SparseGrouping::kLogical;
+      if (entry.is_software || candidate.a_type != from.instruction.a_type || candidate.scales ||
+          candidate.b_type != from.instruction.b_type || (is_logical && !candidate.sparse)) {
         continue;
       }
-      for (const auto grouping :
-           {mma::SparseGrouping::kCompressed, mma::SparseGrouping::kLogical}) {
-        const auto rules = mma::find_step_rules(target.architecture, candidate, grouping);
-        const bool is_logical = grouping == mma::SparseGrouping::kLogical;
-        if (rules && (candidate.sparse || !is_logical) &&
-            seen_.insert(arithmetic_key(candidate, *rules)).second) {
-          add(target, candidate, *rules, is_logical);
-        }
+      const auto rules = mma::find_step_rules(target.architecture, candidate, grouping);
+      if (!rules || !seen.insert(arithmetic_key(candidate, *rules)).second) {
+        continue;
       }
+      const bool other_output = rules->output != from.rules.output;
+      const char* const cause = !is_own                                                     ? "architecture"
+                                : other_output                                              ? "accumulator"
+                                : is_logical && candidate.sparse == from.instruction.sparse ? "sparse-grouping"
+                                                                                            : "instruction";
+      std::string text = other_output && is_own
+                             ? fmt::format("accumulates in {} instead of {} ({})", numerics::name(rules->output),
+                                           numerics::name(from.rules.output), candidate.ptx_name())
+                             : fmt::format("{} of {}", candidate.ptx_name(), target.architecture);
+      text += is_logical ? fmt::format(", grouping {}", vectors::grouping_name(grouping)) : "";
+      add(cause, std::move(text), from, candidate, *rules, proposals);
     }
   }
-
-  void add_roundings() {
-    for (const auto& [text, rules] : vectors::rule_variants(from_.rules)) {
-      if (seen_.insert(arithmetic_key(from_.instruction, rules)).second) {
-        KernelModel model = from_;
-        model.rules = rules;
-        proposals.add("rounding", text, model);
-      }
-    }
-  }
-
- private:
-  void add(const mma::Target& target, const MmaInstruction& candidate, const mma::StepRules& rules,
-           bool is_logical) {
-    KernelModel model = from_;
-    model.instruction = candidate;
-    model.rules = rules;
-    const bool is_own = target.architecture == own_.architecture;
-    const bool other_output = rules.output != from_.rules.output;
-    const bool same_shape = candidate.sparse == from_.instruction.sparse;
-    const std::string_view cause = !is_own                    ? "architecture"
-                                   : other_output             ? "accumulator"
-                                   : is_logical && same_shape ? "sparse-grouping"
-                                                              : "instruction";
-    std::string text =
-        other_output && is_own
-            ? fmt::format("accumulates in {} instead of {} ({})", numerics::name(rules.output),
-                          numerics::name(from_.rules.output), candidate.ptx_name())
-            : fmt::format("{} of {}", candidate.ptx_name(), target.architecture);
-    if (is_logical) {
-      text += fmt::format(", grouping {}", vectors::grouping_name(mma::SparseGrouping::kLogical));
-    }
-    proposals.add(cause, std::move(text), model);
-  }
-
-  const KernelModel& from_;
-  const mma::Target& own_;
-  std::set<ArithmeticKey> seen_;
-};
+}
 
 }  // namespace
 
 Proposals instructions(const Trial& at) {
+  const KernelModel& from = at.model();
   const mma::Target& own = at.kernel().target;
-  Arithmetics arithmetics(at.model(), own);
-  arithmetics.add_instructions_of(own);
+  Seen seen{arithmetic_key(from.instruction, from.rules)};
+  Proposals proposals;
+  add_instructions_of(own, at, seen, proposals);
   for (const mma::Target& other : mma::targets()) {
     if (other.architecture != own.architecture) {
-      arithmetics.add_instructions_of(other);
+      add_instructions_of(other, at, seen, proposals);
     }
   }
-  if (!at.model().rules.is_integer() && !at.model().rules.lowered_fp8) {
-    arithmetics.add_roundings();
+  if (!from.rules.is_integer() && !from.rules.lowered_fp8) {
+    for (const auto& [text, rules] : vectors::rule_variants(from.rules)) {
+      if (seen.insert(arithmetic_key(from.instruction, rules)).second) {
+        add("rounding", text, from, from.instruction, rules, proposals);
+      }
+    }
   }
-  return std::move(arithmetics.proposals);
+  return proposals;
 }
 
 // Sums without a tensor core: of CUDA cores, or of a reference on the host.
 Proposals host_sums(const Trial& at) {
-  Proposals proposals;
   const KernelModel& from = at.model();
-  if (from.rules.is_integer() || from.epilogue != Epilogue{} || !at.kernel().data.bias.empty()) {
-    return proposals;
+  Proposals proposals;
+  if (!from.rules.is_integer() && from.epilogue == Epilogue{} && at.data().bias.empty()) {
+    proposals.add_model("no-tensor-core", "f32 fused multiply-adds in increasing k, no tensor core", from,
+                        [](KernelModel& model) { model.arithmetic = KernelArithmetic::kFmaChain; });
+    proposals.add_model("no-tensor-core", "one float64 sum rounded once, no tensor core", from,
+                        [](KernelModel& model) { model.arithmetic = KernelArithmetic::kExact; });
   }
-  KernelModel model = from;
-  model.arithmetic = KernelArithmetic::kFmaChain;
-  proposals.add("no-tensor-core", "f32 fused multiply-adds in increasing k, no tensor core", model);
-  model.arithmetic = KernelArithmetic::kExact;
-  proposals.add("no-tensor-core", "one float64 sum rounded once, no tensor core", model);
   return proposals;
 }
 

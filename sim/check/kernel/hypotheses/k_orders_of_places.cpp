@@ -2,94 +2,56 @@
 //
 // K-tiles that are summed in another order, with the right ones of A and B together.
 #include "sim/check/kernel/hypotheses/families.h"
-#include "sim/check/kernel/k_samples.h"
-
-#include <fmt/format.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <string>
-#include <utility>
 
 namespace sptc::check::kernel::hypotheses {
-namespace {
-
-constexpr std::int64_t kMostTiles = 256;
-
-/// K in tiles of `tile` units, of which tile t is `source(t)`.
-Hypothesis in_order(const WrongKernel& kernel, std::size_t tile, std::string text,
-                    std::function<std::int64_t(std::int64_t)> source) {
-  return {"k-order", std::move(text),
-          [&kernel, tile, source = std::move(source)](KernelOperands& operands, const Selection&) {
-            rearrange(operands, KTiles(kernel).moved(tile, true, true, source),
-                      kernel.model.instruction);
-          }};
-}
-
-}  // namespace
 
 Proposals rotated_k(const Trial& at) {
-  const WrongKernel& kernel = at.kernel();
-  const KTiles tiles(kernel);
-  const std::size_t depth =
-      static_cast<std::size_t>(kernel.model.instruction.shape.k) / tiles.unit();
-  Proposals proposals;
+  constexpr std::size_t kMostTiles = 256;
+  KMaps maps(at);
+  const std::size_t units = maps.units(), unit = maps.unit();
   for (const std::size_t steps : {8U, 4U, 2U, 1U}) {
-    const std::size_t tile = depth * steps;
-    if (tile == 0 || tiles.units() / tile < 2 || tiles.units() % tile != 0) {
-      continue;
+    const std::size_t tile = static_cast<std::size_t>(at.kernel().model.instruction.shape.k) / unit * steps;
+    const std::size_t count = tile == 0 || units % tile != 0 ? 0 : units / tile;
+    for (std::size_t by = 1; by < std::min(count, kMostTiles); ++by) {
+      maps.add("k-order", fmt::format("K is summed from k {} on and around its end", by * tile * unit),
+               {part_of_k(by * tile, units), part_of_k(0, by * tile)});
     }
-    const auto count = static_cast<std::int64_t>(tiles.units() / tile);
-    for (std::int64_t by = 1; by < std::min(count, kMostTiles); ++by) {
-      proposals.list.push_back(
-          in_order(kernel, tile,
-                   fmt::format("K is summed from k {} on and around its end",
-                               static_cast<std::size_t>(by) * tile * tiles.unit()),
-                   [=](std::int64_t t) { return (t + by) % count; }));
-    }
-    for (std::int64_t by = 1; by < count; by *= 2) {
+    for (std::size_t by = 1; by < count; by *= 2) {
       if (count % (2 * by) == 0) {
-        proposals.list.push_back(
-            in_order(kernel, tile,
-                     fmt::format("K is summed in tiles of {} k in the order t ^ {}",
-                                 tile * tiles.unit(), by),
-                     [=](std::int64_t t) { return t ^ by; }));
+        maps.add("k-order", fmt::format("K is summed in tiles of {} k in the order t ^ {}", tile * unit, by),
+                 maps.moved(tile, true, true, [by](std::int64_t t) { return t ^ static_cast<std::int64_t>(by); }));
       }
     }
   }
-  return proposals;
+  return std::move(maps.proposals);
 }
 
 // A tile whose K two CTAs share, cut where the work of one ends (stream-K): another k in each tile.
 Proposals stream_k(const Trial& at) {
   constexpr int kMostCuts = 512;
   const KernelModel& from = at.model();
-  const int depth = from.instruction.shape.k;
-  const auto k = static_cast<int>(std::min<std::size_t>(at.kernel().data.k, 1U << 28U));
+  const auto k = static_cast<int>(std::min<std::size_t>(at.data().k, 1U << 28U));
+  const bool rounds_in_d = at.data().d_type != from.rules.output;
   Proposals proposals;
   if (from.rules.is_integer() || from.order.slices > 1) {
     return proposals;
   }
   // Work is shared in k-tiles, which are no smaller where there are many.
-  int step = depth;
+  int step = from.instruction.shape.k;
   while (k / step > kMostCuts) {
     step *= 2;
   }
-  const bool rounds_in_d = at.kernel().data.d_type != from.rules.output;
   for (int cut = step; cut < k; cut += step) {
     for (const Reduction reduction : {Reduction::kSerial, Reduction::kParallel}) {
-      if (reduction == Reduction::kParallel && !rounds_in_d) {
-        continue;  // the same bits
+      if (reduction == Reduction::kSerial || rounds_in_d) {  // else the same bits
+        proposals.add_model(
+            "stream-k",
+            fmt::format("two accumulators share K, cut at k {} (stream-K), reduction '{}'", cut, name(reduction)), from,
+            [&](KernelModel& model) {
+              model.order.cut = cut;
+              model.order.reduction = reduction;
+            });
       }
-      KernelModel model = from;
-      model.order.cut = cut;
-      model.order.reduction = reduction;
-      proposals.add("stream-k",
-                    fmt::format("two accumulators share K, cut at k {} (stream-K), reduction '{}'",
-                                cut, name(reduction)),
-                    model);
     }
   }
   return proposals;
@@ -100,10 +62,8 @@ Proposals repeated_slices(const Trial& at) {
   const int slices = at.model().order.slices;
   Proposals proposals;
   for (int slice = 0; slices > 1 && slice < slices; ++slice) {
-    KernelModel model = at.model();
-    model.order.repeated_slice = slice;
-    proposals.add("doubled-k",
-                  fmt::format("D has slice {} of the {} slices of K twice", slice, slices), model);
+    proposals.add_model("doubled-k", fmt::format("D has slice {} of the {} slices of K twice", slice, slices),
+                        at.model(), [&](KernelModel& model) { model.order.repeated_slice = slice; });
   }
   return proposals;
 }

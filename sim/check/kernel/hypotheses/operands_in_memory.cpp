@@ -1,106 +1,112 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How memory is taken for operands: transposed, with another leading dimension, of another type.
+// How memory is taken for operands: transposed, with another leading dimension, of another type, pruned by another
+// rule.
 #include "sim/check/kernel/hypotheses/families.h"
 
-#include <fmt/format.h>
-
-#include <array>
-#include <cstddef>
-#include <set>
-#include <string>
-#include <utility>
-
 namespace sptc::check::kernel::hypotheses {
-namespace {
 
-void add_flipped(const KernelModel& from, const char* what, bool Reading::*column_major,
-                 Proposals& proposals) {
-  KernelModel model = from;
-  model.reading.*column_major = !(model.reading.*column_major);
-  proposals.add("operand-layout",
-                fmt::format("{} is taken as {}-major (transposed operand)", what,
-                            model.reading.*column_major ? "column" : "row"),
-                model);
-}
+using enum numerics::DataType;
+using numerics::DataType;
 
-/// Leading dimensions that are another extent, or padded where the memory is not.
-void add_pitches(const KernelData& data, const KernelModel& from, bool of_a, Proposals& proposals) {
-  const StoredMatrix& matrix = of_a ? data.a : data.b;
-  const bool column_major = of_a ? from.reading.a_column_major : from.reading.b_column_major;
-  const std::size_t own = column_major ? matrix.rows : matrix.cols;
-  std::set<std::size_t> pitches{data.m, data.n, data.k, own + 8};
-  for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
-    pitches.insert((own + multiple - 1) / multiple * multiple);
-  }
-  pitches.erase(own);
-  for (const std::size_t other : pitches) {
-    KernelModel model = from;
-    (of_a ? model.reading.a_pitch : model.reading.b_pitch) = other;
-    proposals.add("leading-dimension",
-                  fmt::format("the leading dimension of {} is taken for {} instead of {}",
-                              of_a ? "A" : "B", other, own),
-                  model);
-  }
-}
-
-}  // namespace
-
-// Operands or D taken for their transpose, or with another leading dimension.
+// Operands or D taken for their transpose, or with a leading dimension that is another extent or padded.
 Proposals operand_layouts(const Trial& at) {
   const KernelModel& from = at.model();
-  const KernelData& data = at.kernel().data;
+  const KernelData& data = at.data();
   Proposals proposals;
-  add_flipped(from, "A", &Reading::a_column_major, proposals);
-  add_flipped(from, "B", &Reading::b_column_major, proposals);
+  const auto flip = [&](const char* text, bool Reading::*column_major) {
+    const char* const taken_as = from.reading.*column_major ? "row" : "column";
+    proposals.add_model("operand-layout", fmt::format(fmt::runtime(text), taken_as), from,
+                        [&](KernelModel& model) { model.reading.*column_major = !(from.reading.*column_major); });
+  };
+  flip("A is taken as {}-major (transposed operand)", &Reading::a_column_major);
+  flip("B is taken as {}-major (transposed operand)", &Reading::b_column_major);
   if (data.c) {
-    add_flipped(from, "C", &Reading::c_column_major, proposals);
+    flip("C is taken as {}-major (transposed operand)", &Reading::c_column_major);
   }
-  KernelModel model = from;
-  model.reading.d_column_major = !model.reading.d_column_major;
-  proposals.add("operand-layout", "D is stored transposed (M and N exchanged)", model);
-  add_pitches(data, from, true, proposals);
-  add_pitches(data, from, false, proposals);
+  flip("D is stored transposed (M and N exchanged)", &Reading::d_column_major);
+  for (const bool of_a : {true, false}) {
+    const StoredMatrix& matrix = of_a ? data.a : data.b;
+    const bool column_major = of_a ? from.reading.a_column_major : from.reading.b_column_major;
+    const std::size_t own = column_major ? matrix.rows : matrix.cols;
+    std::set<std::size_t> pitches{data.m, data.n, data.k, own + 8};
+    for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
+      pitches.insert((own + multiple - 1) / multiple * multiple);
+    }
+    pitches.erase(own);
+    for (const std::size_t other : pitches) {
+      proposals.add_model(
+          "leading-dimension",
+          fmt::format("the leading dimension of {} is taken for {} instead of {}", of_a ? "A" : "B", other, own), from,
+          [&](KernelModel& model) { (of_a ? model.reading.a_pitch : model.reading.b_pitch) = other; });
+    }
+  }
   return proposals;
 }
 
 // The bits of A, B or both taken for another type of their width.
-
-namespace {
-
-using enum numerics::DataType;
-constexpr std::array kPairs{std::pair{kS8, kU8}, std::pair{kS4, kU4}, std::pair{kE4m3, kE5m2},
-                            std::pair{kF16, kBf16}};
-
-numerics::DataType other_of(numerics::DataType type) {
-  for (const auto& [one, other] : kPairs) {
-    if (type == one || type == other) {
-      return type == one ? other : one;
-    }
-  }
-  return type;
+Proposals operand_types(const Trial& at) {
+  static constexpr std::array kPairs{std::pair{kS8, kU8}, std::pair{kS4, kU4}, std::pair{kE4m3, kE5m2},
+                                     std::pair{kF16, kBf16}};
+  const auto other_of = [](DataType type) {
+    const auto* const found =
+        std::ranges::find_if(kPairs, [&](const auto& pair) { return type == pair.first || type == pair.second; });
+    return found == kPairs.end() ? type : type == found->first ? found->second : found->first;
+  };
+  const mma::MmaInstruction& own = at.model().instruction;
+  const DataType a = other_of(own.a_type), b = other_of(own.b_type);
+  Proposals proposals;
+  const auto add = [&](DataType a_type, DataType b_type, std::string text) {
+    proposals.add_model("operand-type", std::move(text), at.model(), [&](KernelModel& model) {
+      mma::MmaInstruction other = own;
+      other.a_type = a_type;
+      other.b_type = b_type;
+      if (const auto rules = mma::find_step_rules(at.kernel().target.architecture, other)) {
+        model.instruction = other;
+        model.rules = *rules;
+      }
+    });
+  };
+  add(a, own.b_type, fmt::format("A is taken for {}", numerics::name(a)));
+  add(own.a_type, b, fmt::format("B is taken for {}", numerics::name(b)));
+  add(a, b, fmt::format("A is taken for {} and B for {}", numerics::name(a), numerics::name(b)));
+  return proposals;
 }
 
-}  // namespace
-
-Proposals operand_types(const Trial& at) {
+// A dense A that is pruned by another rule, or not.
+Proposals pruning(const Trial& at) {
+  static constexpr std::array kPrunings{
+      std::pair{Pruning::kMagnitude, "A is pruned by magnitude"},
+      std::pair{Pruning::kZeroSigns,
+                "-0.0 is taken for a non-zero: it takes a place of its group, and a later element is lost"},
+      std::pair{Pruning::kSmallest, "pruning keeps the smallest elements instead of the largest"},
+      std::pair{Pruning::kHalved, "pruning keeps half as many elements of each group"},
+      std::pair{Pruning::kAlongM, "A is pruned in groups along M instead of K"},
+      std::pair{Pruning::kNone, "A is not pruned: a dense instruction takes all of it"}};
   const KernelModel& from = at.model();
-  const numerics::DataType own_a = from.instruction.a_type, own_b = from.instruction.b_type;
-  const numerics::DataType a = other_of(own_a), b = other_of(own_b);
+  const DataType type = from.instruction.a_type;
   Proposals proposals;
-  const auto add = [&](numerics::DataType a_type, numerics::DataType b_type, std::string text) {
-    KernelModel model = from;
-    model.instruction.a_type = a_type;
-    model.instruction.b_type = b_type;
-    const auto rules = mma::find_step_rules(at.kernel().target.architecture, model.instruction);
-    if (rules && (a_type != own_a || b_type != own_b)) {
-      model.rules = *rules;
-      proposals.add("operand-type", std::move(text), model);
+  if (at.data().is_compressed() || !from.instruction.sparse) {
+    return proposals;
+  }
+  mma::MmaInstruction dense = from.instruction;
+  dense.sparse = false;
+  dense.shape.k /= 2;
+  const auto dense_rules = mma::find_step_rules(at.kernel().target.architecture, dense);
+  const auto is_negative_zero = [&](numerics::Word word) { return word != 0 && numerics::to_double(word, type) == 0; };
+  const bool has_negative_zero =
+      numerics::info(type).is_float() && std::ranges::any_of(at.data().a.words, is_negative_zero);
+  for (const auto& [rule, text] : kPrunings) {
+    const bool by_sign = rule == Pruning::kZeroSigns, is_dense = rule == Pruning::kAlongM || rule == Pruning::kNone;
+    if ((by_sign && !has_negative_zero) || (is_dense && !dense_rules)) {
+      continue;
     }
-  };
-  add(a, own_b, fmt::format("A is taken for {}", numerics::name(a)));
-  add(own_a, b, fmt::format("B is taken for {}", numerics::name(b)));
-  add(a, b, fmt::format("A is taken for {} and B for {}", numerics::name(a), numerics::name(b)));
+    proposals.add_model(by_sign ? "negative-zero" : "pruning", text, from, [&, other = rule](KernelModel& model) {
+      model.reading.pruning = other;
+      model.instruction = is_dense ? dense : model.instruction;
+      model.rules = is_dense ? *dense_rules : model.rules;
+    });
+  }
   return proposals;
 }
 

@@ -1,7 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // DRAMSys (https://github.com/tukl-msd/DRAMSys, version 5.2) for --memory, written against its
 // public headers. --memory-config is FILE or FILE,N: a configuration of DRAMSys, such as its
-// configs/hbm2-example.json, and how many of such memories share the addresses.
+// configs/hbm2-example.json, and how many of such memories share the addresses. The configuration
+// needs StoreMode NoStorage, because no values travel. In the directory of an installation:
+//
+//   git clone --branch v5.2.0 https://github.com/tukl-msd/DRAMSys $HOME/DRAMSys
+//   cmake -S share/sptcsim/memory_plugins -B build -DCMAKE_PREFIX_PATH=$PWD
+//     -DDRAMSYS_SOURCE_DIR=$HOME/DRAMSys -DDRAMSYS_USE_FETCH_CONTENT=ON
+//   cmake --build build
+//   bin/sptcsim gemm 4096 64 4096 --memory build/dramsys_dram.so
+//     --memory-config $HOME/DRAMSys/configs/hbm2-example.json,5
+//
+// DRAMSYS_USE_FETCH_CONTENT fetches nlohmann_json, DRAMUtils and DRAMPower. Versions from 5.3 on
+// have other names for the library and its header. Tests need no network, so this file was compiled
+// and run against a stand-in for the headers of 5.2.0, not against DRAMSys itself.
 #include <tlm_utils/peq_with_cb_and_phase.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <tlm_utils/simple_target_socket.h>
@@ -27,9 +39,7 @@ namespace {
 class DramsysDram : public sptcsim::Dram, public tlm::tlm_mm_interface {
  public:
   DramsysDram(const sc_core::sc_module_name& name, const sptcsim::MemorySettings& settings)
-      : sptcsim::Dram(name),
-        block_bytes_(settings.max_bytes),
-        phases_("phases", this, &DramsysDram::on_phase) {
+      : sptcsim::Dram(name), block_bytes_(settings.max_bytes), phases_("phases", this, &DramsysDram::on_phase) {
     const std::string config = settings.config;
     const std::size_t comma = config.rfind(',');
     const std::string file = config.substr(0, comma);
@@ -72,16 +82,14 @@ class DramsysDram : public sptcsim::Dram, public tlm::tlm_mm_interface {
     }
   }
 
-  tlm::tlm_sync_enum request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                             sc_core::sc_time&) {
+  tlm::tlm_sync_enum request(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time&) {
     payload.acquire();
     // Blocks take the memories in turn.
     const std::uint64_t block = payload.get_address() / block_bytes_;
     const std::size_t index = block % memories_.size();
     const DRAMSys::DRAMSys& memory = *memories_[index];
-    const std::uint64_t begin =
-        (block / memories_.size() * block_bytes_ + payload.get_address() % block_bytes_) %
-        memory.getMemSpec().getSimMemSizeInBytes();
+    const std::uint64_t begin = (block / memories_.size() * block_bytes_ + payload.get_address() % block_bytes_) %
+                                memory.getMemSpec().getSimMemSizeInBytes();
     const std::uint64_t burst_bytes = memory.getMemSpec().defaultBytesPerBurst;
     const std::uint64_t end = begin + payload.get_data_length();
     for (std::uint64_t at = begin / burst_bytes * burst_bytes; at < end; at += burst_bytes) {
@@ -116,8 +124,7 @@ class DramsysDram : public sptcsim::Dram, public tlm::tlm_mm_interface {
     channel.socket->nb_transport_fw(burst, phase, delay);
   }
 
-  tlm::tlm_sync_enum on_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                               sc_core::sc_time& delay) {
+  tlm::tlm_sync_enum on_answer(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
     phases_.notify(payload, phase, delay);
     return tlm::TLM_ACCEPTED;
   }

@@ -11,7 +11,7 @@
 /// library and the SystemC of the program. It links libsystemc.so and nothing of sptcsim.
 namespace sptcsim {
 
-/// Of this header. A program loads plugins of its own number only.
+/// Number of this header. A program loads plugins of its own number only.
 inline constexpr std::uint32_t kMemoryPluginAbi = 1;
 
 /// What the program says to a plugin. Texts live as long as the call.
@@ -25,9 +25,12 @@ struct MemorySettings {
 
 /// A DRAM: a target of the base protocol of TLM-2.0. Transactions read or write 32 to
 /// MemorySettings::max_bytes bytes, a multiple of 32 that lies within an aligned block of
-/// max_bytes. They carry an array, whose values mean nothing. Any number of them is under way. The
-/// next request comes after the end of the one before, so a DRAM with a queue returns END_REQ at
-/// once. Addresses begin at 0 and may be larger than your DRAM: take the remainder.
+/// max_bytes. They carry an array, whose values mean nothing. Any number of them is under way, and
+/// they may end in any order. The next request comes after the end of the one before, so a DRAM
+/// with a queue returns END_REQ at once. Addresses begin at 0 and may be larger than your DRAM:
+/// take the remainder. A sector that is on its way is not asked for again. Writes come while no
+/// read is under way, and before reads once a quarter of the L2 is dirty. The latency between L2
+/// and DRAM is part of your DRAM. A launch at another clock gets a DRAM of its own.
 class Dram : public sc_core::sc_module {
  public:
   explicit Dram(const sc_core::sc_module_name& name) : sc_core::sc_module(name) {}
@@ -51,12 +54,9 @@ struct MemoryPlugin {
 
 /// Defines the plugin whose DRAM is `Class`, with a constructor from the name of the module and a
 /// MemorySettings.
-#define SPTCSIM_MEMORY_PLUGIN(Class, text)                                     \
-  extern "C" __attribute__((visibility("default")))                            \
-  const sptcsim::MemoryPlugin sptcsim_memory_plugin {                          \
-    sptcsim::kMemoryPluginAbi, SC_VERSION, &sc_core::sc_curr_simcontext, text, \
-        [](const sptcsim::MemorySettings& settings) -> sptcsim::Dram* {        \
-          return new Class(settings.name, settings);                           \
-        },                                                                     \
-        [](sptcsim::Dram* dram) { delete dram; }                               \
+#define SPTCSIM_MEMORY_PLUGIN(Class, text)                                                                            \
+  extern "C" __attribute__((visibility("default"))) const sptcsim::MemoryPlugin sptcsim_memory_plugin {               \
+    sptcsim::kMemoryPluginAbi, SC_VERSION, &sc_core::sc_curr_simcontext, text,                                        \
+        [](const sptcsim::MemorySettings& settings) -> sptcsim::Dram* { return new Class(settings.name, settings); }, \
+        [](sptcsim::Dram* dram) { delete dram; }                                                                      \
   }

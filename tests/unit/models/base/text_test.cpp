@@ -49,8 +49,7 @@ TEST(NearestName, TakesAnEmptyWord) {
 }
 
 TEST(UnknownName, QuotesTheWordTheNearestAndAllAllowed) {
-  EXPECT_EQ(unknown_name("f61", kNames),
-            "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
+  EXPECT_EQ(unknown_name("f61", kNames), "'f61' (nearest valid: 'f16'; allowed: f16, bf16, tf32, s8)");
 }
 
 TEST(UnknownName, QuotesTheNearestThreeWhereManyAreAllowed) {
@@ -113,8 +112,7 @@ TEST(BoundedMessage, HasLinesThatCanBeRead) {
   const std::string line(384, 'x');
   EXPECT_EQ(bounded_message(line), line);
   const std::string half(190, 'a'), end(190, 'b');
-  EXPECT_EQ(bounded_message(half + std::string(1'000'000, 'x') + end + "\n" + line),
-            half + "..." + end + "\n" + line);
+  EXPECT_EQ(bounded_message(half + std::string(1'000'000, 'x') + end + "\n" + line), half + "..." + end + "\n" + line);
   EXPECT_EQ(bounded_message(half.substr(1) + "\u00e4" + line + "\u00e4" + end.substr(1)),
             half.substr(1) + "..." + end.substr(1));
 }
@@ -125,8 +123,7 @@ TEST(BoundedMessage, CountsWhatIsBeyondAHundredLines) {
     hundred += std::to_string(i) + "\n";
   }
   EXPECT_EQ(bounded_message(hundred + "x\ny\nz"), hundred + "and 3 more");
-  EXPECT_EQ(bounded_message(hundred.substr(0, hundred.size() - 1)),
-            hundred.substr(0, hundred.size() - 1));
+  EXPECT_EQ(bounded_message(hundred.substr(0, hundred.size() - 1)), hundred.substr(0, hundred.size() - 1));
 }
 
 }  // namespace

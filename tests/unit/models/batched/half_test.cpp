@@ -18,8 +18,7 @@ TEST(Half, WidensAndNarrowsEveryWordExactly) {
       EXPECT_GT(wide & 0x7FFFFFFFU, 0x7F800000U);
       EXPECT_EQ(narrow_half(wide), 0x7FFFU);
     } else {
-      EXPECT_EQ(numerics::to_double(wide, DataType::kF32),
-                numerics::to_double(word, DataType::kF16));
+      EXPECT_EQ(numerics::to_double(wide, DataType::kF32), numerics::to_double(word, DataType::kF16));
       EXPECT_EQ(narrow_half(wide), word);
     }
   }
@@ -28,8 +27,7 @@ TEST(Half, WidensAndNarrowsEveryWordExactly) {
 TEST(Half, RoundsToNearestEvenAsTheCodecDoes) {
   std::uint32_t word = 0x33000000U;  // 2^-25: half of the smallest f16
   for (; word < 0x47900000U; word += 0x1FFU) {
-    EXPECT_EQ(narrow_half(word),
-              numerics::from_double(numerics::to_double(word, DataType::kF32), DataType::kF16))
+    EXPECT_EQ(narrow_half(word), numerics::from_double(numerics::to_double(word, DataType::kF32), DataType::kF16))
         << std::hex << word;
   }
   EXPECT_EQ(narrow_half(0x33000000U), 0U);  // tie to even

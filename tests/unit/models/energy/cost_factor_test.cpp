@@ -12,11 +12,9 @@ namespace sptc::energy {
 namespace {
 
 /// 0: a supply; 1: a process node under it; 2 and 3: constants of that node; 4: one of its own.
-const std::vector<CostFactor> kFactors = {
-    {0.9, 1.2, -1}, {0.5, 2, 0}, {0.8, 1.5, 1}, {0.5, 3, 1}, {0.75, 1.25, -1}};
+const std::vector<CostFactor> kFactors = {{0.9, 1.2, -1}, {0.5, 2, 0}, {0.8, 1.5, 1}, {0.5, 3, 1}, {0.75, 1.25, -1}};
 
-double sum_at(const std::vector<CostFactor>& factors, unsigned corner,
-              const std::vector<double>& amounts) {
+double sum_at(const std::vector<CostFactor>& factors, unsigned corner, const std::vector<double>& amounts) {
   double sum = 0;
   for (std::size_t i = 0; i < factors.size(); ++i) {
     double value = amounts[i];

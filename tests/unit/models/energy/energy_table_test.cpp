@@ -37,8 +37,7 @@ TEST(DynamicEnergy, AnEventCostsItsOwnEnergyAndNoOther) {
     counts.add(row.event, 10);
     const DynamicEnergy energy = dynamic_energy(counts, table, 1);
     for (const EventInfo& other : kEvents) {
-      const double expected =
-          other.event == row.event ? 10 * (static_cast<double>(index_of(row.event)) + 1) : 0;
+      const double expected = other.event == row.event ? 10 * (static_cast<double>(index_of(row.event)) + 1) : 0;
       EXPECT_DOUBLE_EQ(energy[other.event], expected) << row.name << " " << other.name;
     }
     EXPECT_DOUBLE_EQ(energy.total_pj(), energy[row.event]);

@@ -41,8 +41,7 @@ TEST(VoltageCurve, IsLinearBetweenItsPointsAndConstantBeyond) {
 }
 
 TEST(VoltageCurve, RefusesACurveThatDescendsOrIsEmpty) {
-  support::expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); },
-                              {"at least one point"});
+  support::expect_input_error([] { VoltageCurve(std::vector<VoltageCurve::Point>{}); }, {"at least one point"});
   support::expect_input_error([] { VoltageCurve({{500, 0.6}, {400, 0.7}}); }, {"ascends"});
   support::expect_input_error([] { VoltageCurve({{500, 0.6}, {600, 0.5}}); }, {"ascends"});
   support::expect_input_error([] { VoltageCurve({{500, 0}}); }, {"above 0"});

@@ -96,8 +96,8 @@ struct Generator {
 };
 
 /// What an instruction computes; `selected` of B where it is sparse.
-Word computed(const ScaledCase& one, const std::vector<Word>& selected,
-              const MmaInstruction& instruction, const StepRules& rules) {
+Word computed(const ScaledCase& one, const std::vector<Word>& selected, const MmaInstruction& instruction,
+              const StepRules& rules) {
   return block_scaled_dot(one.a, selected, one.a_scales, one.b_scales, one.c, instruction, rules);
 }
 
@@ -107,8 +107,7 @@ std::vector<BlockScales> all_scales() {
   return all;
 }
 
-MmaInstruction instruction_of(std::string_view architecture, const BlockScales& scales,
-                              bool sparse) {
+MmaInstruction instruction_of(std::string_view architecture, const BlockScales& scales, bool sparse) {
   const bool tcgen05 = architecture == "blackwell";
   return {.shape = {tcgen05 ? 128 : 16, 8, sparse ? 128 : 64},
           .a_type = DataType::kE2m1,
@@ -127,8 +126,7 @@ void expect_model(std::string_view architecture, Profile profile, const Model& m
     for (const bool sparse : {false, true}) {
       const MmaInstruction instruction = instruction_of(architecture, scales, sparse);
       SCOPED_TRACE(instruction.ptx_name());
-      const StepRules rules =
-          with_profile(instruction_rules(find_target(architecture), instruction), profile);
+      const StepRules rules = with_profile(instruction_rules(find_target(architecture), instruction), profile);
       Generator generate{base::RandomStream(5).fork(instruction.ptx_name())};
       for (const Spread spread : kSpreads) {
         for (int i = 0; i < kCases; ++i) {
@@ -146,15 +144,12 @@ TEST(BlockScaledFp4, IsTheModelOfSfTensorOnB200) {
 }
 
 TEST(BlockScaledFp4, IsMmaSimOnRtxBlackwellButForItsZeros) {
-  expect_model(
-      "rtx-blackwell", Profile::kHardware,
-      [](const ScaledCase& one, const BlockScales& scales) { return mma_sim(one, scales, false); });
+  expect_model("rtx-blackwell", Profile::kHardware,
+               [](const ScaledCase& one, const BlockScales& scales) { return mma_sim(one, scales, false); });
 }
 
 TEST(BlockScaledFp4, IsMmaSimOnBothWithItsProfile) {
-  const auto model = [](const ScaledCase& one, const BlockScales& scales) {
-    return mma_sim(one, scales, true);
-  };
+  const auto model = [](const ScaledCase& one, const BlockScales& scales) { return mma_sim(one, scales, true); };
   expect_model("rtx-blackwell", Profile::kMmaSim, model);
   expect_model("blackwell", Profile::kMmaSim, model);
 }
@@ -202,9 +197,7 @@ TEST(BlockScaledFp4, OfASparseInstructionIsTheDenseOneOnTheSelectedElements) {
         const auto nibble = static_cast<std::uint8_t>(kNibbles[t / 4 * 7 % kNibbles.size()]);
         const std::size_t index = t % 4 < 2 ? nibble & 3U : nibble >> 2U;
         one.b[t] = column[8 * (t / 4) + 2 * index + t % 2];
-        const auto in_group = [&](int position) {
-          return column[8 * (t / 4) + static_cast<std::size_t>(position)];
-        };
+        const auto in_group = [&](int position) { return column[8 * (t / 4) + static_cast<std::size_t>(position)]; };
         selected[t] = sparsity::selected_word(in_group, nibble, static_cast<int>(t % 4), pattern);
       }
       EXPECT_EQ(computed(one, selected, instruction, rules), mma_sim(one, scales, false));
@@ -228,8 +221,7 @@ struct Example {
   StepRules rules;
 
   Example(std::string_view architecture, const BlockScales& scales)
-      : instruction(instruction_of(architecture, scales, false)),
-        rules(step_rules(architecture, instruction)) {}
+      : instruction(instruction_of(architecture, scales, false)), rules(step_rules(architecture, instruction)) {}
 
   Word operator()(const ScaledCase& one) const { return computed(one, one.b, instruction, rules); }
 };
@@ -260,8 +252,7 @@ TEST(BlockScaledFp4, PassesCThrough) {
       const Example example(architecture, scales);
       const auto blocks = static_cast<std::size_t>(64 / scales.block);
       constexpr Word kSmallest = 0x00;  // 0 of ue4m3, 2^-127 of ue8m0
-      for (const Word c : {0x00000001U, 0x80000001U, 0x7F7FFFFFU, 0x3F800001U, kInfinity,
-                           kInfinity | 0x80000000U}) {
+      for (const Word c : {0x00000001U, 0x80000001U, 0x7F7FFFFFU, 0x3F800001U, kInfinity, kInfinity | 0x80000000U}) {
         EXPECT_EQ(example(filled(0, 0x7, kSmallest, blocks, c)), c);
       }
       EXPECT_EQ(example(filled(0, 0x8, kSmallest, blocks, 0x80000000U)), 0U) << "-0";

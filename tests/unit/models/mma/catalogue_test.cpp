@@ -35,9 +35,8 @@ TEST(Catalogue, KnowsTheSassNameOfEachTarget) {
 }
 
 TEST(Catalogue, NamesTheNearOnesOfWhatATargetLacks) {
-  support::expect_input_error(
-      [] { sass("V100", "m16n8k16.f32.f16.f16.f32"); },
-      {"sm_70 has no", "m8n8k4.row.col.f32.f16.f16.f32", "exists on sm_80"});
+  support::expect_input_error([] { sass("V100", "m16n8k16.f32.f16.f16.f32"); },
+                              {"sm_70 has no", "m8n8k4.row.col.f32.f16.f16.f32", "exists on sm_80"});
   support::expect_input_error([] { sass("A100", "m16n8k32.f32.e4m3.e4m3.f32"); },
                               {"sm_80 has no", "it exists on sm_89, sm_90, sm_100, sm_120"});
   support::expect_input_error([] { sass("H100", "m16n8k12.f32.f16.f16.f32"); },
@@ -99,12 +98,12 @@ TEST(Catalogue, HasTheBlockScaledInstructionsOfBlackwell) {
   };
   EXPECT_TRUE(scaled("sm_90").empty());
   const auto on_rtx = [](const std::string& sp, const std::string& kind, int k, std::string type) {
-    return "mma" + sp + ".sync.aligned.kind::" + kind + ".m16n8k" + std::to_string(k) +
-           ".row.col.f32.e2m1.e2m1.f32." + type;
+    return "mma" + sp + ".sync.aligned.kind::" + kind + ".m16n8k" + std::to_string(k) + ".row.col.f32.e2m1.e2m1.f32." +
+           type;
   };
   const auto on_b200 = [](const std::string& sp, const std::string& kind, int k, std::string type) {
-    return "tcgen05.mma" + sp + ".kind::" + kind + ".m128nNk" + std::to_string(k) +
-           ".f32.e2m1.e2m1." + type + " (N = 8, 16 .. 256)";
+    return "tcgen05.mma" + sp + ".kind::" + kind + ".m128nNk" + std::to_string(k) + ".f32.e2m1.e2m1." + type +
+           " (N = 8, 16 .. 256)";
   };
   std::vector<std::string> rtx, b200;
   for (const bool sparse : {false, true}) {
@@ -126,8 +125,8 @@ TEST(Catalogue, KnowsTheArithmeticOfAllButWhatNobodyMeasured) {
   for (const Target& target : targets()) {
     for (const CatalogueEntry& entry : instructions(target)) {
       if (!entry.is_software && !find_step_rules(target.architecture, entry.instruction)) {
-        unknown.insert(std::string(target.name) + " m" + std::to_string(entry.instruction.shape.m) +
-                       "k" + std::to_string(entry.instruction.shape.k));
+        unknown.insert(std::string(target.name) + " m" + std::to_string(entry.instruction.shape.m) + "k" +
+                       std::to_string(entry.instruction.shape.k));
       }
     }
   }
@@ -146,8 +145,7 @@ TEST(ParseInstruction, RefusesWhatIsNoInstruction) {
   support::expect_input_error([] { parse_instruction("mma.sync.f32.f16.f16.f32"); }, {"shape"});
   support::expect_input_error([] { parse_instruction("m16n8k16.f32.f16"); }, {"not 2"});
   support::expect_input_error([] { parse_instruction(""); }, {"''"});
-  support::expect_input_error([] { parse_instruction("m99999999999n8k16.f32.f16.f16.f32"); },
-                              {"m9999"});
+  support::expect_input_error([] { parse_instruction("m99999999999n8k16.f32.f16.f16.f32"); }, {"m9999"});
 }
 
 TEST(ParseInstruction, SaysThatPtxItDoesNotModelIsPtx) {
@@ -165,8 +163,7 @@ TEST(ParseInstruction, SaysThatPtxItDoesNotModelIsPtx) {
            "wgmma.commit_group.sync.aligned",
            "wgmma.fence.sync.aligned",
        }) {
-    support::expect_input_error([&] { parse_instruction(name); },
-                                {"is part of PTX, but not modelled", "mma.sp"});
+    support::expect_input_error([&] { parse_instruction(name); }, {"is part of PTX, but not modelled", "mma.sp"});
   }
 }
 
@@ -184,8 +181,7 @@ TEST(ParseInstruction, ReadsScalesAsPtxSpellsThem) {
     BlockScales scales;
   };
   for (const Row& row : {
-           Row{"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0",
-               kMxf4Scales},
+           Row{"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0", kMxf4Scales},
            Row{"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1."
                "e2m1.f32.ue8m0",
                kMxf4Scales},
@@ -210,8 +206,7 @@ TEST(ParseInstruction, ReadsScalesAsPtxSpellsThem) {
            Row{"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale.scale_vec::4X.m128n256k64.f32."
                "e2m1.e2m1",
                kNvf4Scales},
-           Row{"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32.m128n8k64.f32.e2m1.e2m1",
-               kMxf4Scales},
+           Row{"tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32.m128n8k64.f32.e2m1.e2m1", kMxf4Scales},
            Row{"tcgen05.mma.sp.cta_group::1.kind::mxf4nvf4.block_scale.block16.m128n24k128.f32."
                "e2m1.e2m1.ue8m0",
                kMxf4nvf4Scales[1]},
@@ -224,23 +219,19 @@ TEST(ParseInstruction, ReadsScalesAsPtxSpellsThem) {
 }
 
 TEST(ParseInstruction, RefusesScalesThatPtxHasNot) {
-  support::expect_input_error(
-      [] { parse_instruction("m16n8k64.kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
-      {"kind::mxf4nvf4 needs scale_vec::2X or scale_vec::4X"});
+  support::expect_input_error([] { parse_instruction("m16n8k64.kind::mxf4nvf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
+                              {"kind::mxf4nvf4 needs scale_vec::2X or scale_vec::4X"});
   for (const char* const k : {"m16n8k2", "m16n8k66", "sp.m16n8k1"}) {
     support::expect_input_error(
         [&] {
-          parse_instruction(std::string(k) +
-                            ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
+          parse_instruction(std::string(k) + ".kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
         },
         {"k is no multiple of the scales of a row"});
   }
-  support::expect_input_error(
-      [] { sass("sm_120", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3"); },
-      {"sm_120 has no", "kind::mxf4.block_scale.scale_vec::2X.m16n8k64", "no target has it"});
-  support::expect_input_error(
-      [] { sass("sm_100", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
-      {"sm_100 has no", "it exists on sm_120"});
+  support::expect_input_error([] { sass("sm_120", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue4m3"); },
+                              {"sm_120 has no", "kind::mxf4.block_scale.scale_vec::2X.m16n8k64", "no target has it"});
+  support::expect_input_error([] { sass("sm_100", "m16n8k64.kind::mxf4.block_scale.f32.e2m1.e2m1.f32.ue8m0"); },
+                              {"sm_100 has no", "it exists on sm_120"});
 }
 
 TEST(ParseInstruction, ReadsBothSpellingsOfASparseInstruction) {
@@ -255,22 +246,17 @@ TEST(ParseInstruction, ReadsBothSpellingsOfASparseInstruction) {
   for (const char* const name : {"sm_80", "sm_90", "sm_120"}) {
     const Target& target = find_target(name);
     EXPECT_EQ(find_instruction(target, ordered).sass, find_instruction(target, plain).sass);
-    EXPECT_EQ(instruction_rules(target, ordered).products_per_step,
-              instruction_rules(target, plain).products_per_step);
+    EXPECT_EQ(instruction_rules(target, ordered).products_per_step, instruction_rules(target, plain).products_per_step);
   }
   support::expect_input_error([&] { find_instruction(find_target("sm_75"), ordered); },
                               {"sm_75 has no " + ordered.ptx_name(), "it exists on sm_80"});
   // PTX has no other spelling of block-scaled ones.
-  const std::string scaled =
-      ".m16n8k128.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
-  EXPECT_EQ(parse_instruction("mma.sp::ordered_metadata" + scaled),
-            parse_instruction("mma.sp" + scaled));
+  const std::string scaled = ".m16n8k128.kind::mxf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0";
+  EXPECT_EQ(parse_instruction("mma.sp::ordered_metadata" + scaled), parse_instruction("mma.sp" + scaled));
   EXPECT_TRUE(parse_instruction("mma.sp" + scaled).needs_order());
-  for (const char* const name :
-       {"wgmma.mma_async.sp::ordered_metadata.sync.aligned.m64n8k32.f32.f16.f16",
-        "tcgen05.mma.sp::ordered_metadata.m128n16k32.f32.f16.f16"}) {
-    support::expect_input_error([&] { parse_instruction(name); },
-                                {"'sp::ordered_metadata' belongs to mma"});
+  for (const char* const name : {"wgmma.mma_async.sp::ordered_metadata.sync.aligned.m64n8k32.f32.f16.f16",
+                                 "tcgen05.mma.sp::ordered_metadata.m128n16k32.f32.f16.f16"}) {
+    support::expect_input_error([&] { parse_instruction(name); }, {"'sp::ordered_metadata' belongs to mma"});
   }
 }
 

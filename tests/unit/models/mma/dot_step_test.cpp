@@ -24,11 +24,7 @@ struct Example {
   StepRules rules;
 
   explicit Example(DataType operand, DataType accumulator = DataType::kF32)
-      : instruction{{16, 8, 128 / numerics::storage_bits(operand)},
-                    operand,
-                    operand,
-                    accumulator,
-                    false},
+      : instruction{{16, 8, 128 / numerics::storage_bits(operand)}, operand, operand, accumulator, false},
         rules(step_rules("ampere", instruction)) {}
 
   Word operator()(const std::vector<Word>& a, const std::vector<Word>& b, Word c) const {

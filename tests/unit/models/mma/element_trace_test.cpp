@@ -40,8 +40,7 @@ void expect_cut_toward_zero(const ElementStep& step, const StepRules& rules) {
       continue;
     }
     const int unit = *step.trace.largest_exponent - rules.fraction_bits;
-    const double units =
-        std::ldexp(static_cast<double>(addend.significand), addend.unit_exponent - unit);
+    const double units = std::ldexp(static_cast<double>(addend.significand), addend.unit_exponent - unit);
     EXPECT_EQ(static_cast<double>(std::abs(addend.aligned)), std::trunc(units));
     EXPECT_TRUE(addend.aligned == 0 || (addend.aligned < 0) == addend.negative);
   }
@@ -89,9 +88,8 @@ TEST(ElementTrace, HasTheResultOfTheWholeDotProductForEveryInstructionOfTheCatal
       }
       SCOPED_TRACE(std::string(target.name) + " " + entry.ptx_name());
       for (const WordKind kind : kWordKinds) {
-        const base::RandomStream random = base::RandomStream(3)
-                                              .fork(entry.ptx_name())
-                                              .fork(std::to_string(static_cast<int>(kind)));
+        const base::RandomStream random =
+            base::RandomStream(3).fork(entry.ptx_name()).fork(std::to_string(static_cast<int>(kind)));
         ++(expect_like_dense_dot(entry.instruction, *rules, kind, random) ? traced : refused);
       }
     }

@@ -13,8 +13,7 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-MmaInstruction instruction(DataType type, int k, bool sparse,
-                           DataType accumulator = DataType::kF32) {
+MmaInstruction instruction(DataType type, int k, bool sparse, DataType accumulator = DataType::kF32) {
   return {.shape = {16, 8, k},
           .a_type = type,
           .b_type = type,
@@ -23,8 +22,8 @@ MmaInstruction instruction(DataType type, int k, bool sparse,
 }
 
 TEST(FragmentLayout, OfF16AccumulatorsPutsTwoColumnsInARegister) {
-  const FragmentLayout c = fragment_layout(instruction(DataType::kF16, 16, false, DataType::kF16),
-                                           FragmentOperand::kAccumulator);
+  const FragmentLayout c =
+      fragment_layout(instruction(DataType::kF16, 16, false, DataType::kF16), FragmentOperand::kAccumulator);
   EXPECT_EQ(c.coordinate({7, 0, 0}), (FragmentCoordinate{1, 6}));
   EXPECT_EQ(c.coordinate({7, 0, 1}), (FragmentCoordinate{1, 7}));
   EXPECT_EQ(c.coordinate({7, 1, 0}), (FragmentCoordinate{9, 6}));
@@ -42,8 +41,7 @@ TEST(FragmentLayout, RefusesShapesWithoutOne) {
   odd.shape = {8, 8, 16};
   EXPECT_THROW(fragment_layout(odd, FragmentOperand::kAccumulator), base::InputError);
   // 32 bytes of compressed K are whole registers, half of them for s8 k16 are not.
-  EXPECT_THROW(fragment_layout(instruction(DataType::kS8, 16, true), FragmentOperand::kA),
-               base::InputError);
+  EXPECT_THROW(fragment_layout(instruction(DataType::kS8, 16, true), FragmentOperand::kA), base::InputError);
 }
 
 }  // namespace

@@ -34,8 +34,7 @@ struct Instruction {
       }
       return result;
     };
-    return dense_dot(words(a, instruction.a_type), words(b, instruction.b_type), c, instruction,
-                     rules);
+    return dense_dot(words(a, instruction.a_type), words(b, instruction.b_type), c, instruction, rules);
   }
 };
 
@@ -62,11 +61,9 @@ TEST(Generations, TheDepthOfTheInstructionIsNotSeenWhereStepsAreAsWide) {
               dense_dot(a, b, 0, ampere, step_rules(generation, ampere)));
   }
   EXPECT_EQ(gemm_instruction("turing", DataType::kS8, false).shape, (MmaShape{8, 8, 16}));
-  EXPECT_EQ(gemm_instruction("hopper", DataType::kF16, true),
-            gemm_instruction(DataType::kF16, true));
+  EXPECT_EQ(gemm_instruction("hopper", DataType::kF16, true), gemm_instruction(DataType::kF16, true));
   for (const char* name : {"volta", "turing", "ampere", "ada", "hopper"}) {
-    EXPECT_NO_THROW(
-        find_instruction(find_target(name), gemm_instruction(name, DataType::kF16, false)));
+    EXPECT_NO_THROW(find_instruction(find_target(name), gemm_instruction(name, DataType::kF16, false)));
   }
 }
 
@@ -121,19 +118,13 @@ TEST(Floors, AreThoseOfTheModelsTunedAgainstHardware) {
     std::optional<int> floor;
   };
   for (const Floor& each :
-       {Floor{"V100", "m8n8k4.f32.f16.f16.f32", std::nullopt},
-        Floor{"V100", "m8n8k4.f16.f16.f16.f16", -19}, Floor{"T4", "m16n8k8.f32.f16.f16.f32", -132},
-        Floor{"T4", "m16n8k8.f16.f16.f16.f16", -20},
-        Floor{"A100", "m16n8k8.f32.tf32.tf32.f32", -132},
-        Floor{"A100", "m16n8k16.f16.f16.f16.f16", -20},
-        Floor{"L40S", "m16n8k16.f32.bf16.bf16.f32", -132},
-        Floor{"L40S", "m16n8k16.f16.f16.f16.f16", -20},
-        Floor{"L40S", "m16n8k32.f16.e4m3.e4m3.f16", std::nullopt},
-        Floor{"H100", "m16n8k16.f32.bf16.bf16.f32", -133},
-        Floor{"H100", "m16n8k16.f16.f16.f16.f16", -21},
-        Floor{"H100", "wgmma.m64n8k16.f16.f16.f16", -21},
-        Floor{"H100", "wgmma.m64n8k32.f32.e4m3.e4m3", std::nullopt},
-        Floor{"B200", "m16n8k8.f32.tf32.tf32.f32", -133},
+       {Floor{"V100", "m8n8k4.f32.f16.f16.f32", std::nullopt}, Floor{"V100", "m8n8k4.f16.f16.f16.f16", -19},
+        Floor{"T4", "m16n8k8.f32.f16.f16.f32", -132}, Floor{"T4", "m16n8k8.f16.f16.f16.f16", -20},
+        Floor{"A100", "m16n8k8.f32.tf32.tf32.f32", -132}, Floor{"A100", "m16n8k16.f16.f16.f16.f16", -20},
+        Floor{"L40S", "m16n8k16.f32.bf16.bf16.f32", -132}, Floor{"L40S", "m16n8k16.f16.f16.f16.f16", -20},
+        Floor{"L40S", "m16n8k32.f16.e4m3.e4m3.f16", std::nullopt}, Floor{"H100", "m16n8k16.f32.bf16.bf16.f32", -133},
+        Floor{"H100", "m16n8k16.f16.f16.f16.f16", -21}, Floor{"H100", "wgmma.m64n8k16.f16.f16.f16", -21},
+        Floor{"H100", "wgmma.m64n8k32.f32.e4m3.e4m3", std::nullopt}, Floor{"B200", "m16n8k8.f32.tf32.tf32.f32", -133},
         Floor{"B200", "m16n8k16.f16.f16.f16.f16", -21},
         Floor{"B200", "tcgen05.mma.m64n8k16.f16.f16.f16", std::nullopt}}) {
     const Instruction hardware(each.arch, each.instruction);
@@ -160,8 +151,7 @@ TEST(Evidence, IsHardwareForWhatAnH100WasCapturedDoing) {
   };
   std::size_t captured = 0;
   for (const CatalogueEntry& entry : instructions(find_target("H100"))) {
-    const bool is_hardware =
-        step_rules("hopper", entry.instruction).evidence == Evidence::kHardware;
+    const bool is_hardware = step_rules("hopper", entry.instruction).evidence == Evidence::kHardware;
     captured += is_hardware ? 1 : 0;
     EXPECT_NE(is_hardware, entry.is_software) << entry.instruction.ptx_name();
   }
@@ -178,8 +168,7 @@ TEST(BlockScaled, AddsTheExponentsOfTheScales) {
   const std::vector<Word> a(32, numerics::from_double(1.5, DataType::kE2m1));
   const std::vector<Word> b(32, numerics::from_double(0.25, DataType::kE3m2));
   const auto run = [&](Word a_scale, Word b_scale, Word c) {
-    return block_scaled_dot(a, b, std::vector{a_scale}, std::vector{b_scale}, c, scaled.instruction,
-                            scaled.rules);
+    return block_scaled_dot(a, b, std::vector{a_scale}, std::vector{b_scale}, c, scaled.instruction, scaled.rules);
   };
   EXPECT_EQ(value_of(run(127, 127, f32(1))), 13);
   EXPECT_EQ(value_of(run(130, 125, f32(1))), 25);

@@ -19,9 +19,8 @@ TEST(OperandRegisters, OfPtxInstructionsAreThoseOfTheirFragments) {
     EXPECT_EQ(registers.accumulator, map.accumulator_registers()) << instruction.ptx_name();
     EXPECT_EQ(registers.metadata, instruction.sparse ? 1 : 0) << instruction.ptx_name();
     if (instruction.sparse) {
-      EXPECT_EQ(
-          registers.metadata_selectors,
-          sparsity::metadata_register_format(instruction.a_type, instruction.shape.k).selectors());
+      EXPECT_EQ(registers.metadata_selectors,
+                sparsity::metadata_register_format(instruction.a_type, instruction.shape.k).selectors());
     }
   }
 }

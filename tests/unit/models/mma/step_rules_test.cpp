@@ -36,8 +36,7 @@ TEST(WithAccumulator, ChangesTheBitsAndTheStepOfFloatsAndOfNothingElse) {
   EXPECT_EQ(narrow.products_per_step, 16);
   EXPECT_EQ(narrow.exponent_floor, -124) << "F + floor stays -108";
   EXPECT_EQ(narrow.evidence, Evidence::kAssumed);
-  EXPECT_EQ(with_accumulator(usual, {25, 0}, f16).exponent_floor,
-            step_rules("hopper", f16).exponent_floor);
+  EXPECT_EQ(with_accumulator(usual, {25, 0}, f16).exponent_floor, step_rules("hopper", f16).exponent_floor);
 
   const MmaInstruction s8 = gemm_instruction(DataType::kS8, false);
   EXPECT_EQ(with_accumulator(step_rules("ampere", s8), {8, 4}, s8).products_per_step, 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A format of one's own as data: the example of models/numerics/ADD_A_FORMAT.md.
+// A format of one's own as data: the example of sim/EXTENDING.md.
 #include "models/numerics/codec.h"
 #include "models/numerics/float_format.h"
 
@@ -15,8 +15,7 @@ constexpr FloatFormat kE3m1Format{3, 1, SpecialEncoding::kNone};
 
 double value_of(Word bits) {
   const Unpacked number = unpack(bits, kE3m1Format);
-  const double magnitude =
-      std::ldexp(number.significand, number.exponent - kE3m1Format.mantissa_bits);
+  const double magnitude = std::ldexp(number.significand, number.exponent - kE3m1Format.mantissa_bits);
   return number.negative ? -magnitude : magnitude;
 }
 

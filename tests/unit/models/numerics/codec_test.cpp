@@ -55,8 +55,7 @@ TEST(Bf16Codec, RoundTripsAll65536PatternsAndEqualsTheUpperHalfOfBinary32) {
     expect_round_trip(word, DataType::kBf16);
     const double expected = as_binary32(word << 16);
     const double value = to_double(word, DataType::kBf16);
-    EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
-        << std::hex << word;
+    EXPECT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected))) << std::hex << word;
   }
 }
 
@@ -66,8 +65,7 @@ TEST(Tf32Codec, RoundTripsEveryPatternOfItsNineteenBits) {
     expect_round_trip(word, DataType::kTf32);
     const double expected = as_binary32(word);
     const double value = to_double(word, DataType::kTf32);
-    ASSERT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected)))
-        << std::hex << word;
+    ASSERT_TRUE(value == expected || (std::isnan(value) && std::isnan(expected))) << std::hex << word;
   }
 }
 
@@ -87,8 +85,7 @@ TEST(Tf32Codec, RoundsEachFloatAsCvtRnaDoes) {
     Word word = static_cast<Word>(state >> 32);
     word = i % 4 == 0 ? (word & 0xFFFFE000U) | 0x1000U : word;  // ties
     if ((word & 0x7F800000U) != 0x7F800000U) {
-      ASSERT_EQ(from_double(as_binary32(word), DataType::kTf32), (word + 0x1000U) & 0xFFFFE000U)
-          << std::hex << word;
+      ASSERT_EQ(from_double(as_binary32(word), DataType::kTf32), (word + 0x1000U) & 0xFFFFE000U) << std::hex << word;
     }
   }
 }

@@ -40,16 +40,15 @@ TEST(DataTypeTable, RefusesUnknownNames) {
 }
 
 TEST(DataTypeTable, KnowsTheNamesOfOtherPrograms) {
-  for (const auto& [type, names] :
-       {std::pair{DataType::kF16, std::vector{"f16", "F16", "fp16", "half", "float16"}},
-        {DataType::kBf16, {"bfloat16", "BF16"}},
-        {DataType::kE4m3, {"fp8", "float8_e4m3fn", "F8_E4M3", "fp8_e4m3"}},
-        {DataType::kE5m2, {"float8_e5m2", "F8_E5M2"}},
-        {DataType::kE2m1, {"fp4", "float4_e2m1fn"}},
-        {DataType::kS8, {"int8", "I8"}},
-        {DataType::kS4, {"int4"}},
-        {DataType::kF32, {"float32", "float", "fp32"}},
-        {DataType::kS32, {"int32"}}}) {
+  for (const auto& [type, names] : {std::pair{DataType::kF16, std::vector{"f16", "F16", "fp16", "half", "float16"}},
+                                    {DataType::kBf16, {"bfloat16", "BF16"}},
+                                    {DataType::kE4m3, {"fp8", "float8_e4m3fn", "F8_E4M3", "fp8_e4m3"}},
+                                    {DataType::kE5m2, {"float8_e5m2", "F8_E5M2"}},
+                                    {DataType::kE2m1, {"fp4", "float4_e2m1fn"}},
+                                    {DataType::kS8, {"int8", "I8"}},
+                                    {DataType::kS4, {"int4"}},
+                                    {DataType::kF32, {"float32", "float", "fp32"}},
+                                    {DataType::kS32, {"int32"}}}) {
     for (const char* const other : names) {
       EXPECT_EQ(parse_usual_type(other), type) << other;
     }
@@ -61,9 +60,8 @@ TEST(DataTypeTable, KnowsTheNamesOfOtherPrograms) {
 TEST(DataTypeTable, AccumulatorsAreNoOperands) {
   EXPECT_FALSE(is_operand_type(DataType::kF32));
   EXPECT_FALSE(is_operand_type(DataType::kS32));
-  EXPECT_EQ(operand_type_names(),
-            (std::vector<std::string_view>{"f16", "bf16", "tf32", "s8", "f64", "e4m3", "e5m2",
-                                           "e3m2", "e2m3", "e2m1", "u8", "s4", "u4", "b1"}));
+  EXPECT_EQ(operand_type_names(), (std::vector<std::string_view>{"f16", "bf16", "tf32", "s8", "f64", "e4m3", "e5m2",
+                                                                 "e3m2", "e2m3", "e2m1", "u8", "s4", "u4", "b1"}));
 }
 
 TEST(DataTypeTable, AccumulatesFloatsInF32AndIntegersInS32) {

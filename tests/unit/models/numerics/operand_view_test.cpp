@@ -20,8 +20,7 @@ OperandView view() {
 }
 
 /// Elements [begin, end) of a row of `view`.
-std::vector<Word> words_of(const OperandView& view, std::size_t row, std::size_t begin,
-                           std::size_t end) {
+std::vector<Word> words_of(const OperandView& view, std::size_t row, std::size_t begin, std::size_t end) {
   std::vector<Word> buffer(end - begin);
   const Word* const words = view.words(row, begin, end, buffer.data());
   return {words, words + (end - begin)};

@@ -12,8 +12,7 @@
 namespace sptc::numerics {
 namespace {
 
-constexpr DataType kFloats[] = {DataType::kE4m3, DataType::kE5m2, DataType::kE3m2, DataType::kE2m3,
-                                DataType::kE2m1};
+constexpr DataType kFloats[] = {DataType::kE4m3, DataType::kE5m2, DataType::kE3m2, DataType::kE2m3, DataType::kE2m1};
 constexpr DataType kIntegers[] = {DataType::kS8, DataType::kU8, DataType::kS4, DataType::kU4};
 
 TEST(SmallFormats, SurviveTheWayThroughDouble) {
@@ -81,8 +80,7 @@ TEST(Ue4m3, IsE4m3WithoutItsSign) {
     const double value = std::fabs(to_double(byte, DataType::kE4m3));
     EXPECT_EQ(scale.kind == Unpacked::Class::kNan, std::isnan(value)) << byte;
     if (!std::isnan(value)) {
-      EXPECT_EQ(std::ldexp(scale.significand, scale.exponent - mantissa_bits(ScaleType::kUe4m3)),
-                value);
+      EXPECT_EQ(std::ldexp(scale.significand, scale.exponent - mantissa_bits(ScaleType::kUe4m3)), value);
     }
   }
   EXPECT_EQ(unpack_scale(0, ScaleType::kUe4m3).exponent, -6);

@@ -31,21 +31,19 @@ mma::MmaInstruction instruction(DataType operand, DataType accumulator, int k) {
 
 const std::vector<Arithmetic>& lowered() {
   using enum DataType;
-  static const std::vector<Arithmetic> all{
-      {"lowered e4m3 f32", "hopper", instruction(kE4m3, kF32, 32), 8},
-      {"lowered e5m2 f32", "hopper", instruction(kE5m2, kF32, 32), 14},
-      {"lowered e4m3 f16", "hopper", instruction(kE4m3, kF16, 32), 3},
-      {"lowered e5m2 f16", "blackwell", instruction(kE5m2, kF16, 32), 3}};
+  static const std::vector<Arithmetic> all{{"lowered e4m3 f32", "hopper", instruction(kE4m3, kF32, 32), 8},
+                                           {"lowered e5m2 f32", "hopper", instruction(kE5m2, kF32, 32), 14},
+                                           {"lowered e4m3 f16", "hopper", instruction(kE4m3, kF16, 32), 3},
+                                           {"lowered e5m2 f16", "blackwell", instruction(kE5m2, kF16, 32), 3}};
   return all;
 }
 
 const std::vector<Arithmetic>& half() {
   using enum DataType;
-  static const std::vector<Arithmetic> all{
-      {"volta f16", "volta", {{8, 8, 4}, kF16, kF16, kF16}, 3},
-      {"ampere f16", "ampere", instruction(kF16, kF16, 16), 3},
-      {"hopper f16", "hopper", instruction(kF16, kF16, 16), 3},
-      {"ada e5m2 f16", "ada", instruction(kE5m2, kF16, 32), 3}};
+  static const std::vector<Arithmetic> all{{"volta f16", "volta", {{8, 8, 4}, kF16, kF16, kF16}, 3},
+                                           {"ampere f16", "ampere", instruction(kF16, kF16, 16), 3},
+                                           {"hopper f16", "hopper", instruction(kF16, kF16, 16), 3},
+                                           {"ada e5m2 f16", "ada", instruction(kE5m2, kF16, 32), 3}};
   return all;
 }
 
@@ -65,8 +63,7 @@ std::vector<Arithmetic> with_f32() {
   return all;
 }
 
-Gemm gemm(const Arithmetic& which, std::size_t edge, std::size_t k, const Generator& a,
-          const Generator& b) {
+Gemm gemm(const Arithmetic& which, std::size_t edge, std::size_t k, const Generator& a, const Generator& b) {
   return {which.numerics, which.instruction, edge, edge, k, a, b};
 }
 
@@ -85,8 +82,7 @@ TEST(Bound, HoldsUnderCancellationAndWideExponents) {
   for (const Arithmetic& which : with_f32()) {
     const auto wide = [&](std::uint64_t key) -> Generator {
       return [s = base::RandomStream(key), range = which.range](std::uint64_t i) {
-        const int exponent =
-            static_cast<int>(s.below(2 * i, 2 * static_cast<std::uint64_t>(range) + 1)) - range;
+        const int exponent = static_cast<int>(s.below(2 * i, 2 * static_cast<std::uint64_t>(range) + 1)) - range;
         return std::ldexp(s.below(2 * i + 1, 2) != 0 ? 1.5 : -1.75, exponent);
       };
     };
@@ -106,10 +102,8 @@ TEST(Bound, HoldsOnSubnormalOperandsAndResults) {
         return std::ldexp(s.normal(i), exponent);
       };
       for (const Generator& other : {tiny, normal(8)}) {
-        EXPECT_EQ(gemm(which, 8, 100, tiny, other).check().mismatches, 0)
-            << which.name << " " << exponent;
-        EXPECT_EQ(gemm(which, 8, 100, other, tiny).check().mismatches, 0)
-            << which.name << " " << exponent;
+        EXPECT_EQ(gemm(which, 8, 100, tiny, other).check().mismatches, 0) << which.name << " " << exponent;
+        EXPECT_EQ(gemm(which, 8, 100, other, tiny).check().mismatches, 0) << which.name << " " << exponent;
       }
     }
   }
@@ -140,15 +134,12 @@ TEST(Bound, IsNearlyReachedWhereEveryAdditionIsATie) {
     if (rules.fraction_bits < 23 || (which.instruction.a_type == DataType::kE4m3 && !is_half)) {
       continue;  // Ada's alignment may lose more than the rounding; no product of e4m3 is 2^-24
     }
-    const auto every =
-        static_cast<std::uint64_t>((rules.lowered_fp8 ? 2 : 1) * rules.products_per_step);
+    const auto every = static_cast<std::uint64_t>((rules.lowered_fp8 ? 2 : 1) * rules.products_per_step);
     const int half_unit = is_half ? -11 : -24;
     const Generator a = [=](std::uint64_t k) {
       return k == 0 ? 1.0 : (k % every == 0 ? std::ldexp(1.0, half_unit / 2) : 0.0);
     };
-    const Generator b = [=](std::uint64_t k) {
-      return k == 0 ? 1.0 : std::ldexp(1.0, half_unit - half_unit / 2);
-    };
+    const Generator b = [=](std::uint64_t k) { return k == 0 ? 1.0 : std::ldexp(1.0, half_unit - half_unit / 2); };
     const Gemm ties = gemm(which, 1, every * (is_half ? 400 : 4000), a, b);
     EXPECT_EQ(numerics::to_double(ties.d(0, 0), rules.output), 1) << which.name;
     const Findings findings = ties.check();
@@ -199,9 +190,7 @@ TEST(Bound, FindsOneWrongProduct) {
 }
 
 TEST(Bound, CountsPossibleOverflowOfF16Apart) {
-  const auto constant = [](double value) -> Generator {
-    return [value](std::uint64_t) { return value; };
-  };
+  const auto constant = [](double value) -> Generator { return [value](std::uint64_t) { return value; }; };
   for (const Arithmetic& which : both()) {
     if (which.instruction.accumulator != DataType::kF16) {
       continue;

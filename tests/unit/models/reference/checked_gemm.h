@@ -22,8 +22,7 @@ inline Generator normal(std::uint64_t seed) {
   return [stream = base::RandomStream(seed)](std::uint64_t i) { return stream.normal(i); };
 }
 inline Generator non_negative(std::uint64_t seed) {
-  return
-      [stream = base::RandomStream(seed)](std::uint64_t i) { return std::fabs(stream.normal(i)); };
+  return [stream = base::RandomStream(seed)](std::uint64_t i) { return std::fabs(stream.normal(i)); };
 }
 
 /// One dense GEMM with D by the plain arithmetic of a generation beside it.
@@ -33,16 +32,15 @@ struct Gemm {
   base::Matrix<numerics::Word> a, b_columns, d;
   BlockFma arithmetic;
 
-  Gemm(std::string_view numerics, const mma::MmaInstruction& which, std::size_t m, std::size_t n,
-       std::size_t k, const Generator& a_value, const Generator& b_value)
+  Gemm(std::string_view numerics, const mma::MmaInstruction& which, std::size_t m, std::size_t n, std::size_t k,
+       const Generator& a_value, const Generator& b_value)
       : instruction(which),
         rules(mma::step_rules(numerics, which)),
         a(m, k),
         b_columns(n, k),
         d(m, n),
-        arithmetic{rules.products_per_step, rules.fraction_bits,       rules.exponent_floor,
-                   rules.products_per_step, rules.cleared_output_bits, rules.output,
-                   rules.lowered_fp8} {
+        arithmetic{rules.products_per_step,   rules.fraction_bits, rules.exponent_floor, rules.products_per_step,
+                   rules.cleared_output_bits, rules.output,        rules.lowered_fp8} {
     for (std::size_t i = 0; i < a.size(); ++i) {
       a.data()[i] = numerics::from_double(a_value(i), instruction.a_type);
     }
@@ -52,8 +50,8 @@ struct Gemm {
     compute();
   }
   /// On an A100.
-  Gemm(numerics::DataType operand, std::size_t m, std::size_t n, std::size_t k,
-       const Generator& a_value, const Generator& b_value)
+  Gemm(numerics::DataType operand, std::size_t m, std::size_t n, std::size_t k, const Generator& a_value,
+       const Generator& b_value)
       : Gemm("ampere", mma::gemm_instruction(operand, false), m, n, k, a_value, b_value) {}
 
   void compute() {
@@ -65,9 +63,7 @@ struct Gemm {
   }
 
   GemmInputs inputs() const { return {instruction.a_type, &a, &b_columns, nullptr}; }
-  Findings check() const {
-    return check_against_reference(inputs(), arithmetic, d, instruction.accumulator);
-  }
+  Findings check() const { return check_against_reference(inputs(), arithmetic, d, instruction.accumulator); }
 };
 
 }  // namespace sptc::reference

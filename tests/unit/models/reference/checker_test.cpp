@@ -29,9 +29,7 @@ TEST(Checker, AcceptsThePlainArithmeticWhereEveryTruncationHasTheSameSign) {
 
 TEST(Checker, AcceptsThePlainArithmeticOnSubnormalOperandsAndResults) {
   // f16 subnormals keep exponent -14: they raise the window above what their values suggest.
-  const Generator tiny_f16 = [s = base::RandomStream(5)](std::uint64_t i) {
-    return std::ldexp(s.normal(i), -20);
-  };
+  const Generator tiny_f16 = [s = base::RandomStream(5)](std::uint64_t i) { return std::ldexp(s.normal(i), -20); };
   EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, tiny_f16, tiny_f16).check().mismatches, 0);
   EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, tiny_f16, normal(6)).check().mismatches, 0);
   EXPECT_EQ(Gemm(DataType::kF16, 8, 8, 256, normal(6), tiny_f16).check().mismatches, 0);
@@ -64,9 +62,7 @@ TEST(Checker, HasABoundThatTheWorstCaseNearlyReaches) {
 TEST(Checker, KnowsThatSubnormalOperandsRaiseTheWindow) {
   // 2^-24 is a subnormal of exponent -14: times 2^15 the product is 2^-9, but the window sits at
   // 2^1, and the other seven products vanish below its last bit 2^-23.
-  const Generator subnormal_side = [](std::uint64_t k) {
-    return k == 0 ? 0x1p-24 : 2047.0 / 2048 * 0x1p-12;
-  };
+  const Generator subnormal_side = [](std::uint64_t k) { return k == 0 ? 0x1p-24 : 2047.0 / 2048 * 0x1p-12; };
   const Generator large_side = [](std::uint64_t k) { return k == 0 ? 0x1p15 : 0x1p-11; };
   for (const bool swapped : {false, true}) {
     const Gemm gemm(DataType::kF16, 1, 1, 8, swapped ? large_side : subnormal_side,

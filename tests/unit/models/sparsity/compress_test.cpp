@@ -21,8 +21,8 @@ constexpr Pattern kOneOfTwo{1, 2, 1};
 constexpr Pattern kPairs{4, 8, 2};
 
 TEST(Compress, FillsUnderFullGroupsWithTheSmallestUnusedIndices) {
-  const CompressedMatrix compressed = compress(
-      words({{0, 0, 0, 0}, {7, 0, 0, 0}, {0, 7, 0, 0}, {0, 0, 7, 0}, {0, 0, 0, 7}}, kS8), kS8);
+  const CompressedMatrix compressed =
+      compress(words({{0, 0, 0, 0}, {7, 0, 0, 0}, {0, 7, 0, 0}, {0, 0, 7, 0}, {0, 0, 0, 7}}, kS8), kS8);
   EXPECT_EQ(compressed.nibbles, nibbles({{0x4}, {0x4}, {0x4}, {0x8}, {0xC}}));
   EXPECT_EQ(compressed.values, words({{0, 0}, {7, 0}, {0, 7}, {0, 7}, {0, 7}}, kS8));
 }
@@ -38,10 +38,9 @@ TEST(Compress, RefusesAGroupWithTooManyNonZerosByItsPlaceAndValues) {
 TEST(Compress, RefusesAMatrixThatIsTwoOfFourButNotOneOfTwoAsTf32) {
   const auto two_of_four = [](DataType type) { return words({{0, 0, 3, 4, 1, 0, 0, 2}}, type); };
   EXPECT_NO_THROW(compress(two_of_four(kF16), kF16));
-  EXPECT_EQ(
-      refusal([&] { compress(two_of_four(kTf32), kTf32); }),
-      "the matrix is 2:4 but not 1:2 sparse, and tf32 needs 1:2: row 0, group 1 (columns 2 to "
-      "3) holds (3, 4); prune it 1:2 or use a 16-bit type");
+  EXPECT_EQ(refusal([&] { compress(two_of_four(kTf32), kTf32); }),
+            "the matrix is 2:4 but not 1:2 sparse, and tf32 needs 1:2: row 0, group 1 (columns 2 to "
+            "3) holds (3, 4); prune it 1:2 or use a 16-bit type");
 }
 
 TEST(Compress, SaysOfAMatrixThatIsNeitherPatternOnlyThatItIsNotOneOfTwo) {
@@ -104,8 +103,7 @@ TEST(Decompress, RefusesEqualIndicesInTwoOfFour) {
     for (const Pattern& pattern : {kTwoOfFour, kPairs}) {
       const auto code = static_cast<std::uint8_t>(nibble);
       EXPECT_EQ(is_valid_nibble(code, pattern), !invalid.contains(nibble)) << nibble;
-      EXPECT_EQ(refusal([&] { decompress(one_group(code, pattern, kS8)); }).empty(),
-                !invalid.contains(nibble))
+      EXPECT_EQ(refusal([&] { decompress(one_group(code, pattern, kS8)); }).empty(), !invalid.contains(nibble))
           << nibble;
     }
   }
@@ -116,8 +114,7 @@ TEST(Decompress, RefusesEqualIndicesInTwoOfFour) {
 TEST(IsOrderedNibble, HoldsWhereTheSecondIndexIsTheHigherOne) {
   const std::set<int> ordered{0x4, 0x8, 0x9, 0xC, 0xD, 0xE};  // PTX ISA, mma.sp
   for (int nibble = 0; nibble < 16; ++nibble) {
-    EXPECT_EQ(is_ordered_nibble(static_cast<std::uint8_t>(nibble)), ordered.contains(nibble))
-        << nibble;
+    EXPECT_EQ(is_ordered_nibble(static_cast<std::uint8_t>(nibble)), ordered.contains(nibble)) << nibble;
   }
 }
 
@@ -126,8 +123,7 @@ TEST(Decompress, RefusesEverythingButTheTwoCodesInOneOfTwo) {
     const auto code = static_cast<std::uint8_t>(nibble);
     const bool valid = nibble == 0x4 || nibble == 0xE;
     EXPECT_EQ(is_valid_nibble(code, kOneOfTwo), valid) << nibble;
-    EXPECT_EQ(refusal([&] { decompress(one_group(code, kOneOfTwo, kTf32)); }).empty(), valid)
-        << nibble;
+    EXPECT_EQ(refusal([&] { decompress(one_group(code, kOneOfTwo, kTf32)); }).empty(), valid) << nibble;
   }
   EXPECT_EQ(refusal([] { decompress(one_group(0x8, kOneOfTwo, kTf32)); }),
             "invalid metadata in row 0, group 0: 0x8, allowed are 0x4 (keeps element 0) and 0xe "

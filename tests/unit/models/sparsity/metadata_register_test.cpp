@@ -28,16 +28,14 @@ TEST(Selector, OutOfRangeIsRefused) {
   EXPECT_EQ(refusal([&] { metadata_slot(deep, 1, {}); }),
             "sparsity selector 1 is out of range for m16n8k64: allowed is 0");
   EXPECT_THROW(metadata_slot(shallow, -1, {}), base::InputError);
-  EXPECT_THROW(gather_metadata(deep, 2, base::Matrix<std::uint8_t>(16, 16), 0, 0),
-               base::InputError);
+  EXPECT_THROW(gather_metadata(deep, 2, base::Matrix<std::uint8_t>(16, 16), 0, 0), base::InputError);
   EXPECT_THROW(read_metadata(deep, 1, LaneWords{}), base::InputError);
 }
 
 TEST(GatherMetadata, FillsUpBeyondTheEdgesWithAValidNibble) {
   const auto format = metadata_register_format(DataType::kF16, 16);
   const base::Matrix<std::uint8_t> edge(1, 1, 0xE);
-  const base::Matrix<std::uint8_t> read =
-      read_metadata(format, 3, gather_metadata(format, 3, edge, 0, 0));
+  const base::Matrix<std::uint8_t> read = read_metadata(format, 3, gather_metadata(format, 3, edge, 0, 0));
   for (std::size_t row = 0; row < 16; ++row) {
     for (std::size_t group = 0; group < 4; ++group) {
       EXPECT_EQ(read(row, group), row == 0 && group == 0 ? 0xE : kEmptyGroupNibble);

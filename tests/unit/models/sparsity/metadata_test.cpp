@@ -59,10 +59,8 @@ TEST(ReorderedMetadata, OfMarlinPutsRowsFourApartSideBySide) {
 
 TEST(ReorderedMetadata, RefusesExtentsThatCannotBeReordered) {
   const MetadataForm f16{DataType::kF16, MetadataOrder::kCutlass};
-  EXPECT_EQ(refusal_of(48, 8, f16),
-            "rows of reordered metadata for f16 = 48 must be a multiple of 32");
-  EXPECT_EQ(refusal_of(32, 4, f16),
-            "element columns of reordered metadata for f16 = 1 must be a multiple of 2");
+  EXPECT_EQ(refusal_of(48, 8, f16), "rows of reordered metadata for f16 = 48 must be a multiple of 32");
+  EXPECT_EQ(refusal_of(32, 4, f16), "element columns of reordered metadata for f16 = 1 must be a multiple of 2");
   EXPECT_EQ(refusal_of(48, 16, {DataType::kS8, MetadataOrder::kCutlass}), "");
   EXPECT_EQ(refusal([&] { unpack_metadata(std::vector<std::uint32_t>(63), 32, 8, f16); }),
             "metadata of 32 rows and 8 groups has 63 words, needed are 64");
@@ -81,8 +79,7 @@ std::size_t offset_of(std::initializer_list<std::pair<std::size_t, std::size_t>>
 std::size_t nibble_place(DataType type, int columns, std::size_t row, std::size_t group) {
   base::Matrix<std::uint8_t> nibbles(256, 128);
   nibbles(row, group) = 1;
-  const auto words =
-      pack_metadata(nibbles, MetadataForm{type, MetadataOrder::kCutlass3, columns, 0});
+  const auto words = pack_metadata(nibbles, MetadataForm{type, MetadataOrder::kCutlass3, columns, 0});
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words.data()[i] != 0) {
       return 2 * i + (words.data()[i] == 1 ? 0 : 1);
@@ -134,17 +131,13 @@ TEST(Cutlass3Metadata, GoesRoundAndRefusesWhatHasNoAtom) {
     EXPECT_EQ(metadata_word_bits(form), 8);
     EXPECT_EQ(unpack_metadata({words.data(), words.size()}, 128, 64, form), nibbles) << name;
   }
-  const auto form = [](DataType type, int columns) {
-    return MetadataForm{type, MetadataOrder::kCutlass3, columns, 0};
-  };
+  const auto form = [](DataType type, int columns) { return MetadataForm{type, MetadataOrder::kCutlass3, columns, 0}; };
   EXPECT_EQ(refusal_of(32, 32, form(DataType::kF16, 128)),
             "rows of CUTLASS 3.x metadata for f16 = 32 must be a multiple of 64");
   EXPECT_EQ(refusal_of(64, 16, form(DataType::kF16, 128)),
             "groups per row of CUTLASS 3.x metadata for f16 = 16 must be a multiple of 32");
-  for (const auto& [type, columns] :
-       {std::pair(DataType::kF16, 0), {DataType::kS8, 32}, {DataType::kS4, 256}}) {
-    EXPECT_NE(refusal_of(64, 64, form(type, columns)).find("CUTLASS 3.x has no metadata for"),
-              std::string::npos);
+  for (const auto& [type, columns] : {std::pair(DataType::kF16, 0), {DataType::kS8, 32}, {DataType::kS4, 256}}) {
+    EXPECT_NE(refusal_of(64, 64, form(type, columns)).find("CUTLASS 3.x has no metadata for"), std::string::npos);
   }
   EXPECT_FALSE(find_metadata_form("cutlass-sm80", DataType::kF16));
 }
@@ -157,12 +150,10 @@ TEST(LaneMetadata, RefusesSelectorsDepthsAndExtentsThatDoNotFit) {
   EXPECT_NE(refusal_of(32, 8, lanes(32, -1)), "");
   EXPECT_NE(refusal_of(0, 8, lanes(32, 2)), "");
   EXPECT_NE(refusal_of(32, 8, lanes(64, 0)), "");
-  EXPECT_EQ(refusal_of(20, 8, lanes(32, 0)),
-            "rows of mma.sp metadata = 20 must be a multiple of 16");
+  EXPECT_EQ(refusal_of(20, 8, lanes(32, 0)), "rows of mma.sp metadata = 20 must be a multiple of 16");
   EXPECT_EQ(refusal_of(16, 12, lanes(32, 0)),
             "groups per row of mma.sp metadata for m16n8k32 = 12 must be a multiple of 8");
-  EXPECT_NE(refusal([&] { unpack_metadata(std::vector<std::uint32_t>(32), 32, 8, lanes(32, 0)); }),
-            "");
+  EXPECT_NE(refusal([&] { unpack_metadata(std::vector<std::uint32_t>(32), 32, 8, lanes(32, 0)); }), "");
 }
 
 }  // namespace

@@ -14,8 +14,7 @@ std::uint8_t index_of(int selector, int row, int slot, int candidates) {
 }
 
 /// Every index of `fragments` fragments of 16 rows, written and read again.
-void expect_read_as_written(const Pattern& pattern, int kept_per_row, int fragments,
-                            std::size_t registers) {
+void expect_read_as_written(const Pattern& pattern, int kept_per_row, int fragments, std::size_t registers) {
   const PackedIndices packed(pattern, 16, kept_per_row);
   std::vector<LaneWords> words(registers, LaneWords{});
   for (int selector = 0; selector < fragments; ++selector) {
@@ -28,8 +27,7 @@ void expect_read_as_written(const Pattern& pattern, int kept_per_row, int fragme
   for (int selector = 0; selector < fragments; ++selector) {
     for (int row = 0; row < 16; ++row) {
       for (int slot = 0; slot < kept_per_row; ++slot) {
-        ASSERT_EQ(packed.read(selector, row, slot, words.data()),
-                  index_of(selector, row, slot, pattern.group))
+        ASSERT_EQ(packed.read(selector, row, slot, words.data()), index_of(selector, row, slot, pattern.group))
             << pattern.name() << " " << selector << " " << row << " " << slot;
       }
     }

@@ -3,7 +3,6 @@
 
 #include "models/base/random.h"
 #include "models/sparsity/criterion.h"
-#include "models/sparsity/max_product.h"
 #include "models/sparsity/prune.h"
 #include "models/sparsity/weight_pattern.h"
 #include "tests/unit/models/sparsity/test_matrix.h"
@@ -51,17 +50,9 @@ TEST(BestAssignment, IsTheBestOfAllPermutations) {
 }
 
 TEST(MaxProduct, AddsTheLargerOfBoundAndElement) {
-  const base::Matrix<float> columns =
-      normal_matrix(700, 37, 1);  // no whole block of rows or columns
+  const base::Matrix<float> columns = normal_matrix(700, 37, 1);  // no whole block of rows or columns
   const base::Matrix<float> bounds = normal_matrix(5, 700, 2);
-  base::Matrix<float> sums(5, 37);
-  std::vector<const float*> from;
-  std::vector<float*> to;
-  for (std::size_t i = 0; i < 5; ++i) {
-    from.push_back(bounds.row(i).data());
-    to.push_back(sums.row(i).data());
-  }
-  MaxProduct(columns).run(from, to);
+  const base::Matrix<float> sums = max_product(bounds, columns);
   for (std::size_t i = 0; i < 5; ++i) {
     for (std::size_t j = 0; j < 37; ++j) {
       double sum = 0;
@@ -101,11 +92,9 @@ TEST(PermutationSearch, KeepsWhatItSaysOfOtherPatternsAndOfPairs) {
       permuted.data()[i] = weights(i / 48, found.order[i % 48]);
     }
     const WeightPattern wanted{pattern, 0};
-    EXPECT_NEAR(kept_share(weights, select(magnitudes(weights), wanted)).magnitude,
-                found.kept_before, 1e-6)
+    EXPECT_NEAR(kept_share(weights, select(magnitudes(weights), wanted)).magnitude, found.kept_before, 1e-6)
         << pattern.name();
-    EXPECT_NEAR(kept_share(permuted, select(magnitudes(permuted), wanted)).magnitude,
-                found.kept_after, 1e-6)
+    EXPECT_NEAR(kept_share(permuted, select(magnitudes(permuted), wanted)).magnitude, found.kept_after, 1e-6)
         << pattern.name();
     EXPECT_GT(found.kept_after, found.kept_before) << pattern.name();
     std::vector<std::size_t> sorted = found.order, all(48);
@@ -140,8 +129,7 @@ TEST(PermutationSearch, LeavesAloneWhatItCannotImprove) {
   const ColumnOrder found = permutation_search(base::Matrix<float>(4, 16, 1.0F));
   EXPECT_EQ(found.kept_after, found.kept_before);
   EXPECT_EQ(found.kept_after, 0.5);
-  EXPECT_NE(refusal([] { permutation_search(base::Matrix<float>(4, 6)); }).find("multiple of 4"),
-            std::string::npos);
+  EXPECT_NE(refusal([] { permutation_search(base::Matrix<float>(4, 6)); }).find("multiple of 4"), std::string::npos);
 }
 
 }  // namespace

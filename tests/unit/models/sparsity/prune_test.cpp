@@ -29,8 +29,7 @@ TEST(PruneByMagnitude, KeepsTheLowerIndexOfEquals) {
 
 TEST(PruneByMagnitude, TakesTheMostNegativeIntegerForLargerThanTheMostPositive) {
   const DataType s8 = DataType::kS8;
-  EXPECT_EQ(prune_by_magnitude(words({{127, 127, -128, 127}}, s8), s8),
-            words({{127, 0, -128, 0}}, s8));
+  EXPECT_EQ(prune_by_magnitude(words({{127, 127, -128, 127}}, s8), s8), words({{127, 0, -128, 0}}, s8));
 }
 
 TEST(PruneByMagnitude, CountsNanAsLargerThanInfinity) {
@@ -66,10 +65,9 @@ TEST(PruneByMagnitude, RefusesADepthThatIsNoMultipleOfTheGroup) {
 }
 
 TEST(PruneByMagnitude, RefusesPatternsThatAreNone) {
-  for (const Pattern pattern : {Pattern{0, 4, 1}, Pattern{5, 4, 1}, Pattern{2, 4, 0},
-                                Pattern{3, 8, 2}, Pattern{2, 5, 2}, Pattern{-2, -4, 1}}) {
-    EXPECT_THROW(prune_by_magnitude(base::Matrix<Word>(1, 40), kF16, pattern), base::InputError)
-        << pattern.name();
+  for (const Pattern pattern :
+       {Pattern{0, 4, 1}, Pattern{5, 4, 1}, Pattern{2, 4, 0}, Pattern{3, 8, 2}, Pattern{2, 5, 2}, Pattern{-2, -4, 1}}) {
+    EXPECT_THROW(prune_by_magnitude(base::Matrix<Word>(1, 40), kF16, pattern), base::InputError) << pattern.name();
   }
 }
 
@@ -116,9 +114,7 @@ TEST(Select, BlocksOfVnmKeepTheColumnsWithTheLargestSums) {
 }
 
 TEST(Select, RefusesAKThatIsNoMultiple) {
-  EXPECT_NE(refusal([] {
-              select(base::Matrix<float>(1, 6), parse_weight_pattern("2:4"));
-            }).find("multiple of 4"),
+  EXPECT_NE(refusal([] { select(base::Matrix<float>(1, 6), parse_weight_pattern("2:4")); }).find("multiple of 4"),
             std::string::npos);
 }
 

@@ -27,8 +27,7 @@ inline base::Matrix<numerics::Word> words(std::initializer_list<std::initializer
   return matrix;
 }
 
-inline base::Matrix<std::uint8_t> nibbles(
-    std::initializer_list<std::initializer_list<std::uint8_t>> rows) {
+inline base::Matrix<std::uint8_t> nibbles(std::initializer_list<std::initializer_list<std::uint8_t>> rows) {
   base::Matrix<std::uint8_t> matrix(rows.size(), rows.begin()->size());
   std::size_t r = 0;
   for (const auto& row : rows) {

@@ -58,9 +58,8 @@ TEST(WeightPattern, IsReadAndWrittenAsOnePutsIt) {
   for (const char* text : {"2:4", "1:4", "2:6", "2:8", "4:8", "6:8", "64:2:8", "1:2"}) {
     EXPECT_EQ(parse_weight_pattern(text).name(), text);
   }
-  for (const char* text :
-       {"", "2", "2:", ":4", "4:4", "5:4", "0:4", "-2:4", "2:4:", "2:4:8:16", "2:65", "2 :4",
-        "64:1:8", "64:2:4", "0:2:8", "1e9:2:8", "2:4x", "99999999999999999999:4"}) {
+  for (const char* text : {"", "2", "2:", ":4", "4:4", "5:4", "0:4", "-2:4", "2:4:", "2:4:8:16", "2:65", "2 :4",
+                           "64:1:8", "64:2:4", "0:2:8", "1e9:2:8", "2:4x", "99999999999999999999:4"}) {
     EXPECT_NE(refusal([&] { parse_weight_pattern(text); }).find("N:M"), std::string::npos) << text;
   }
 }
@@ -113,12 +112,10 @@ TEST(PatternExecution, BlocksOfRowsGatherTheirColumns) {
 }
 
 TEST(PatternExecution, WithoutAWayIsRefusedWithWhatIsMissing) {
-  support::expect_input_error([] { on("4:8", kTwoOfFour); },
-                              {"4:8", "8 inputs", "4 for each 2", "2:4"});
+  support::expect_input_error([] { on("4:8", kTwoOfFour); }, {"4:8", "8 inputs", "4 for each 2", "2:4"});
   support::expect_input_error([] { on("2:6", kTwoOfFour); }, {"2:6"});
   support::expect_input_error([] { on("2:8", kTwoOfFour, DataType::kS4); }, {"s4", "4:8", "pairs"});
-  support::expect_input_error([] { on("64:2:8", kTwoOfFour, DataType::kTf32); },
-                              {"2:4 hardware", "1:2"});
+  support::expect_input_error([] { on("64:2:8", kTwoOfFour, DataType::kTf32); }, {"2:4 hardware", "1:2"});
   support::expect_input_error([] { on("64:2:8", {2, 2}); }, {"2:4 hardware"});
 }
 
@@ -141,16 +138,15 @@ TEST(PruneToKept, KeepsTheValuesOfThePrunedMatrix) {
 }
 
 TEST(PruneToKept, WithinTheHardwaresPatternFillsUpWithExplicitZeros) {
-  const auto kept = prune_to_kept(words({{0, 9, 0, 0, 0, 0, 1, 8}}, kF16), kF16,
-                                  parse_weight_pattern("1:4"), on("1:4", kTwoOfFour));
+  const auto kept =
+      prune_to_kept(words({{0, 9, 0, 0, 0, 0, 1, 8}}, kF16), kF16, parse_weight_pattern("1:4"), on("1:4", kTwoOfFour));
   EXPECT_EQ(kept[0].columns, (std::vector<std::size_t>{0, 1, 4, 7}));
   EXPECT_EQ(kept[0].values[0], 0U);
   EXPECT_EQ(kept[0].values[2], 0U);
 }
 
 TEST(PruneToKept, OfADecomposedPatternEveryPairLiesInItsWindow) {
-  const auto kept = prune_to_kept(random_matrix(50, 64), kF16, parse_weight_pattern("6:8"),
-                                  on("6:8", kTwoOfFour));
+  const auto kept = prune_to_kept(random_matrix(50, 64), kF16, parse_weight_pattern("6:8"), on("6:8", kTwoOfFour));
   for (const KeptElements& row : kept) {
     for (std::size_t i = 0; i < row.columns.size(); ++i) {
       const std::size_t window = i % 6 / 2;
@@ -162,8 +158,7 @@ TEST(PruneToKept, OfADecomposedPatternEveryPairLiesInItsWindow) {
 
 TEST(PruneToKept, RowsOfABlockShareTheirColumnsAndKeepTwoOfFour) {
   const base::Matrix<Word> dense = random_matrix(12, 32);
-  const auto kept =
-      prune_to_kept(dense, kF16, parse_weight_pattern("4:2:8"), on("4:2:8", kTwoOfFour));
+  const auto kept = prune_to_kept(dense, kF16, parse_weight_pattern("4:2:8"), on("4:2:8", kTwoOfFour));
   ASSERT_EQ(kept.size(), 12U);
   for (std::size_t block = 0; block < 3; ++block) {
     std::set<std::size_t> columns;
@@ -175,8 +170,7 @@ TEST(PruneToKept, RowsOfABlockShareTheirColumnsAndKeepTwoOfFour) {
       }
     }
     for (std::size_t group = 0; group < 4; ++group) {
-      EXPECT_LE(std::distance(columns.lower_bound(8 * group), columns.lower_bound(8 * group + 8)),
-                4);
+      EXPECT_LE(std::distance(columns.lower_bound(8 * group), columns.lower_bound(8 * group + 8)), 4);
     }
   }
 }

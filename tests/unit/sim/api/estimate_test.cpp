@@ -33,11 +33,9 @@ Workload two_layers() {
 TEST(ApiEstimate, FiguresAreThoseOfTheReport) {
   const Workload workload = two_layers();
   const Result result = estimate(workload, a100());
-  EXPECT_EQ(result.json,
-            report_of(sptc::run::estimate(workload.state().value, a100().state().value), a100()));
+  EXPECT_EQ(result.json, report_of(sptc::run::estimate(workload.state().value, a100().state().value), a100()));
   ASSERT_EQ(result.gemms.size(), 2U);
-  const sptc::run::RunResult run =
-      sptc::run::estimate(workload.state().value, a100().state().value);
+  const sptc::run::RunResult run = sptc::run::estimate(workload.state().value, a100().state().value);
   for (std::size_t i = 0; i < 2; ++i) {
     const sptc::run::OperationResult& expected = run.operations[i];
     const GemmResult& gemm = result.gemms[i];
@@ -54,8 +52,7 @@ TEST(ApiEstimate, FiguresAreThoseOfTheReport) {
 }
 
 TEST(ApiEstimate, OtherNumbersMakeAnotherDesign) {
-  const Architecture half =
-      a100().with({{"/sms", 54}, {"l2_capacity_bytes", a100().number("l2_capacity_bytes")}});
+  const Architecture half = a100().with({{"/sms", 54}, {"l2_capacity_bytes", a100().number("l2_capacity_bytes")}});
   EXPECT_EQ(half.number("/sms"), 54);
   EXPECT_EQ(a100().number("/sms"), 108);
   const Workload workload({{.m = 8192, .n = 8192, .k = 8192}});
@@ -94,16 +91,11 @@ TEST(ApiEstimate, BadInputIsRefusedInOneSentence) {
     expect_input_error([&] { a100().with({{"/sms", wrong}}); }, {"sms"});
     expect_input_error([&] { a100().with({{"/memory/dram_gb_per_s", wrong}}); }, {"dram_gb_per_s"});
   }
-  expect_input_error([] { a100().number("/numerics"); },
-                     {"'/numerics' of a100-sxm4-80gb is a word and no number"});
+  expect_input_error([] { a100().number("/numerics"); }, {"'/numerics' of a100-sxm4-80gb is a word and no number"});
   expect_input_error([] { Workload(std::vector<Gemm>{}); }, {"no GEMM"});
   expect_input_error([] { Workload({{.name = "empty", .m = 1, .n = 0, .k = 1}}); }, {"empty", "0"});
   expect_input_error([] { estimate(two_layers(), a100(), {{"clok", "boost"}}); }, {"'clock'"});
-  expect_input_error(
-      [] {
-        estimate(two_layers(), a100(), {{"fidelity", "timing"}});
-      },
-      {"fidelity"});
+  expect_input_error([] { estimate(two_layers(), a100(), {{"fidelity", "timing"}}); }, {"fidelity"});
 }
 
 }  // namespace

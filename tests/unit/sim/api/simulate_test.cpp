@@ -43,8 +43,7 @@ TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
   std::int64_t after_a_hundred = 0;
   std::set<std::int64_t> cycles;
   for (int i = 0; i < 1000; ++i) {
-    const Architecture design =
-        a100.with({{"/sms", 1 + i % 4}, {"/memory/l2_far_latency_cycles", 300 + i}});
+    const Architecture design = a100.with({{"/sms", 1 + i % 4}, {"/memory/l2_far_latency_cycles", 300 + i}});
     cycles.insert(simulator.simulate(workload, design, options).gemms.at(0).sparse->cycles);
     if (i == 100) {
       after_a_hundred = resident_bytes();
@@ -57,15 +56,13 @@ TEST(ApiSimulate, OneSimulatorRunsAThousandDesignsInFlatMemory) {
 TEST(ApiSimulate, ASimulatorHas1To1024WorkersOrOnePerProcessor) {
   for (const int workers : {-1, 1025}) {
     EXPECT_EQ(sptc::support::input_error_of([&] { Simulator simulator(workers); }),
-              "a Simulator has 1 to 1024 workers, or 0 for one per processor, not " +
-                  std::to_string(workers));
+              "a Simulator has 1 to 1024 workers, or 0 for one per processor, not " + std::to_string(workers));
   }
 }
 
 TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
   const Architecture a100("a100-sxm4-80gb");
-  const Workload workload(
-      {{.name = "one", .m = 64, .n = 64, .k = 64}, {.name = "two", .m = 64, .n = 64, .k = 64}});
+  const Workload workload({{.name = "one", .m = 64, .n = 64, .k = 64}, {.name = "two", .m = 64, .n = 64, .k = 64}});
   std::vector<std::string> names;
   Hooks hooks;
   hooks.progress = [&](std::size_t done, std::size_t total, const std::string& next) {
@@ -77,8 +74,7 @@ TEST(ApiSimulate, HooksAreCalledAndMayEndIt) {
   EXPECT_EQ(names, (std::vector<std::string>{"one", "two", ""}));
   hooks.progress = {};
   hooks.poll = [] { throw std::runtime_error("enough"); };
-  EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks),
-               std::runtime_error);
+  EXPECT_THROW(simulate(Workload({{.m = 8192, .n = 8192, .k = 8192}}), a100, {}, hooks), std::runtime_error);
   EXPECT_EQ(simulate(workload, a100).gemms.size(), 2U) << "the next call works";
 }
 
@@ -90,11 +86,7 @@ TEST(ApiSimulate, WhatAWorkerRefusesArrivesHere) {
         simulate(workload, a100, {{"data", "/no/such/file.safetensors"}});
       },
       {"/no/such/file.safetensors"});
-  sptc::support::expect_input_error(
-      [&] {
-        simulate(workload, a100, {{"tile", "7x7x7"}});
-      },
-      {"7x7x7"});
+  sptc::support::expect_input_error([&] { simulate(workload, a100, {{"tile", "7x7x7"}}); }, {"7x7x7"});
 }
 
 }  // namespace

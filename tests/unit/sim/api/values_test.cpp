@@ -28,8 +28,8 @@ TEST(ApiValues, ADenseGemmIsTheDotProductsOfTheInstruction) {
   const Matrix<Word> columns = b.transposed();
   for (std::size_t i = 0; i < 5; ++i) {
     for (std::size_t j = 0; j < 7; ++j) {
-      EXPECT_EQ(d(i, j), sptc::mma::dense_dot(a.row(i), columns.row(j), c(i, j),
-                                              arithmetic.instruction, arithmetic.rules));
+      EXPECT_EQ(d(i, j),
+                sptc::mma::dense_dot(a.row(i), columns.row(j), c(i, j), arithmetic.instruction, arithmetic.rules));
     }
   }
 }
@@ -43,8 +43,8 @@ TEST(ApiValues, ASparseGemmMeetsTheRowsOfBThatMetadataNames) {
     const Matrix<Word> columns = b.transposed();
     for (std::size_t i = 0; i < 4; ++i) {
       for (std::size_t j = 0; j < 3; ++j) {
-        EXPECT_EQ(d(i, j), sptc::mma::sparse_dot(a.values.row(i), a.nibbles.row(i), columns.row(j),
-                                                 0, arithmetic.instruction, arithmetic.rules));
+        EXPECT_EQ(d(i, j), sptc::mma::sparse_dot(a.values.row(i), a.nibbles.row(i), columns.row(j), 0,
+                                                 arithmetic.instruction, arithmetic.rules));
       }
     }
   }

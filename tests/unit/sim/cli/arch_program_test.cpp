@@ -31,10 +31,9 @@ TEST_F(Program, ListsShowsAndValidatesArchitectures) {
   // Also what the file leaves out.
   const auto shown = nlohmann::json::parse(run("arch show a40 --format json").out);
   EXPECT_EQ(shown["schema"], "sptcsim-architecture/0.1");
-  const auto barrier =
-      std::ranges::find_if(shown["parameters"], [](const nlohmann::json& parameter) {
-        return parameter["pointer"] == "/sm/barrier_latency_cycles";
-      });
+  const auto barrier = std::ranges::find_if(shown["parameters"], [](const nlohmann::json& parameter) {
+    return parameter["pointer"] == "/sm/barrier_latency_cycles";
+  });
   ASSERT_NE(barrier, shown["parameters"].end());
   EXPECT_EQ((*barrier)["value"], 4);
   EXPECT_EQ((*barrier)["evidence"], "assumed");
@@ -73,15 +72,12 @@ TEST_F(Program, ShowsThePeaksOfABoardFirst) {
 }
 
 TEST_F(Program, AFileThatIsNoArchitectureIsRefusedInOneSentence) {
-  ASSERT_EQ(
-      run("gemm 64 64 64 --fidelity analytic --format json --out " + path("saved.json")).exit_code,
-      0);
+  ASSERT_EQ(run("gemm 64 64 64 --fidelity analytic --format json --out " + path("saved.json")).exit_code, 0);
   write("other.json", R"({"name": "other", "hidden_size": 4096, "layers": 32, "heads": 32})");
   for (const std::string command : {"gemm 64 64 64 --arch ", "arch show "}) {
     expect_refused(command + path("saved.json"),
                    "a file of the schema \"sptcsim-result/0.1\" holds no numbers of hardware");
-    expect_refused(command + path("other.json"),
-                   "no architecture: neither numerics nor sm nor memory");
+    expect_refused(command + path("other.json"), "no architecture: neither numerics nor sm nor memory");
   }
 }
 
@@ -107,9 +103,7 @@ TEST_F(Program, TakesAliasesOfBoardsAndNamesTheBoardInReports) {
 
 TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
   using Json = nlohmann::json;
-  const auto shown = [&](const std::string& name) {
-    return json_of("arch show " + name + " --format json");
-  };
+  const auto shown = [&](const std::string& name) { return json_of("arch show " + name + " --format json"); };
   const auto take = [](Json& document, const Json& parameter) {
     Json number = parameter;
     number.erase("pointer");
@@ -129,8 +123,7 @@ TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
     whole["kernels"]["library"] = original["library"];
     for (const char* const word : {"numerics", "library"}) {
       if (original[word] != base[word]) {
-        derived[Json::json_pointer(word[0] == 'n' ? "/numerics" : "/kernels/library")] =
-            original[word];
+        derived[Json::json_pointer(word[0] == 'n' ? "/numerics" : "/kernels/library")] = original[word];
       }
     }
     for (std::size_t i = 0; i < parameters.size(); ++i) {
@@ -148,8 +141,7 @@ TEST_F(Program, ShowsEnoughOfAnArchitectureToWriteItsFileAnew) {
     const Json other = shown(path("derived.json"));
     EXPECT_EQ(other["library"], original["library"]) << name;
     for (std::size_t i = 0; i < parameters.size(); ++i) {
-      EXPECT_EQ(other["parameters"][i]["value"], parameters[i]["value"])
-          << name << ' ' << parameters[i]["pointer"];
+      EXPECT_EQ(other["parameters"][i]["value"], parameters[i]["value"]) << name << ' ' << parameters[i]["pointer"];
     }
   }
   EXPECT_GE(shipped, 18);

@@ -18,12 +18,9 @@ using nlohmann::json;
 
 class CompareProgram : public sptc::cli::JsonProgram {
  protected:
-  const std::string bert =
-      std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json --quiet --check none";
+  const std::string bert = std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json --quiet --check none";
 
-  json compared(const std::string& arguments) const {
-    return json_of("compare " + arguments + " --format json");
-  }
+  json compared(const std::string& arguments) const { return json_of("compare " + arguments + " --format json"); }
 };
 
 TEST_F(CompareProgram, EachPointIsWhatRunSays) {
@@ -41,15 +38,14 @@ TEST_F(CompareProgram, EachPointIsWhatRunSays) {
   EXPECT_EQ(point["total"]["per_watt_high"], alone["totals"]["performance_per_watt_ratio_high"]);
   for (std::size_t i = 0; i < alone["operations"].size(); ++i) {
     EXPECT_EQ(point["operations"][i]["dense_us"], alone["operations"][i]["dense"]["time_us"]);
-    EXPECT_EQ(point["operations"][i]["dense_bound_by"],
-              alone["operations"][i]["dense"]["bound_by"]);
+    EXPECT_EQ(point["operations"][i]["dense_bound_by"], alone["operations"][i]["dense"]["bound_by"]);
   }
   EXPECT_EQ(all, compared(small + " --arch A100,L40S --dim batch=1,8 --jobs 1"));
 }
 
 TEST_F(CompareProgram, UnderAnEngineComparesWholeInferences) {
-  const std::string llama = std::string(SPTC_SOURCE_DIR) +
-                            "/traces/llama3_8b.json --quiet --fidelity analytic --engine compiled";
+  const std::string llama =
+      std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json --quiet --fidelity analytic --engine compiled";
   for (const std::string tp : {"", " --tp 2 --link 450"}) {
     const json all = compared(llama + tp + " --arch A100,H100 --dim batch=1,8");
     const json point = all["points"][3];
@@ -76,10 +72,9 @@ TEST_F(CompareProgram, UnderAnEngineComparesWholeInferences) {
 
 TEST_F(CompareProgram, SavedResultsOfEnginesAreWholeInferences) {
   const auto save = [&](const std::string& options, const std::string& name) {
-    ASSERT_EQ(run("run " + bert + " --fidelity analytic --format json --dim batch=8 --out " +
-                  path(name) + options)
-                  .exit_code,
-              0);
+    ASSERT_EQ(
+        run("run " + bert + " --fidelity analytic --format json --dim batch=8 --out " + path(name) + options).exit_code,
+        0);
   };
   save(" --engine pytorch", "pytorch.json");
   save(" --engine compiled", "compiled.json");
@@ -101,8 +96,7 @@ TEST_F(CompareProgram, SaysWhereSparsityLoses) {
   std::ofstream(path("small.csv")) << "m,n,k\n1000,1,1024\n";
   std::ofstream(path("large.csv")) << "m,n,k\n8192,8192,8192\n";
   const auto verdict = [&](const std::string& arguments) {
-    return compared(path(arguments) + " --fidelity analytic --check none")["verdict"]
-        .get<std::string>();
+    return compared(path(arguments) + " --fidelity analytic --check none")["verdict"].get<std::string>();
   };
   EXPECT_EQ(verdict("small.csv --arch A100").find("Sparsity loses: 0."), 0U);
   sptc::cli::expect_has(verdict("small.csv --arch A100,H100"), " at worst (");
@@ -130,14 +124,13 @@ TEST_F(CompareProgram, SaysWhatWasMeasuredOnShapesLikeALayer) {
   // of measured ones.
   EXPECT_GT(measured["gain"], 0.5);
   EXPECT_LT(measured["gain"], 4);
-  const json alone =
-      json_of("run " + bert + " --fidelity analytic --arch rtx4090 --dim batch=8 --format json");
+  const json alone = json_of("run " + bert + " --fidelity analytic --arch rtx4090 --dim batch=8 --format json");
   EXPECT_LE(measured["shapes"], alone["measured_gain"]["pairs"]);
   expect_output("compare " + arguments, "gain measured|simulated");
   ASSERT_FALSE(points[1]["measured_conditions"].empty());
   const std::string conditions = points[1]["measured_conditions"][0];
-  for (const std::string& part : {points[1]["board"].get<std::string>(), std::string("L2 "),
-                                  std::string("cuSPARSELt"), std::string("evidence/")}) {
+  for (const std::string& part : {points[1]["board"].get<std::string>(), std::string("L2 "), std::string("cuSPARSELt"),
+                                  std::string("evidence/")}) {
     sptc::cli::expect_has(conditions, part);
   }
   expect_output("compare " + arguments, "measured: " + conditions.substr(0, 20));
@@ -146,8 +139,7 @@ TEST_F(CompareProgram, SaysWhatWasMeasuredOnShapesLikeALayer) {
 TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {
   const std::string gemms = bert + " --fidelity analytic --format json";
   ASSERT_EQ(run("run " + gemms + " --dim batch=8 --out " + path("a.json")).exit_code, 0);
-  ASSERT_EQ(run("run " + gemms + " --dim batch=8 --arch H100 --out " + path("b.json")).exit_code,
-            0);
+  ASSERT_EQ(run("run " + gemms + " --dim batch=8 --arch H100 --out " + path("b.json")).exit_code, 0);
   const std::string both = path("a.json") + " " + path("b.json");
   const json all = compared(both);
   const json a = json::parse(read(path("a.json"))), b = json::parse(read(path("b.json")));
@@ -156,8 +148,7 @@ TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {
   EXPECT_EQ(all["points"][1]["board"], "h100-sxm5-80gb");
   EXPECT_EQ(all["points"][1]["total"]["gain"], b["totals"]["speedup"]);
   EXPECT_EQ(all["points"][0]["operations"][2]["dense_us"], a["operations"][2]["dense"]["time_us"]);
-  EXPECT_EQ(all["points"][1]["operations"][0]["sparse_bound_by"],
-            b["operations"][0]["sparse"]["bound_by"]);
+  EXPECT_EQ(all["points"][1]["operations"][0]["sparse_bound_by"], b["operations"][0]["sparse"]["bound_by"]);
   expect_output("compare " + both, "2 / 1");
   const std::string csv = run("compare " + both + " --format csv").out;
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 2 * (1 + 7));
@@ -166,17 +157,14 @@ TEST_F(CompareProgram, TwoSavedResultsStandSideBySide) {
 TEST_F(CompareProgram, TakesAWorkloadFromAPipe) {
   const std::string options = " --fidelity analytic --check none --quiet --arch A100 --format json";
   const std::string file = std::string(SPTC_SOURCE_DIR) + "/traces/bert_large.json";
-  const std::string piped = "cat " + file + " | " + SPTC_PROGRAM + " compare /dev/stdin" + options +
-                            " >" + path("piped") + " 2>" + path("err");
+  const std::string piped = "cat " + file + " | " + SPTC_PROGRAM + " compare /dev/stdin" + options + " >" +
+                            path("piped") + " 2>" + path("err");
   ASSERT_EQ(std::system(piped.c_str()), 0) << read(path("err"));
-  EXPECT_EQ(json::parse(read(path("piped")))["points"],
-            json_of("compare " + file + options)["points"]);
+  EXPECT_EQ(json::parse(read(path("piped")))["points"], json_of("compare " + file + options)["points"]);
 }
 
 TEST_F(CompareProgram, FiguresThatNoSimulationHasAreNotKnown) {
-  ASSERT_EQ(run("gemm 64 64 64 --fidelity analytic --quiet --format json --out " + path("a.json"))
-                .exit_code,
-            0);
+  ASSERT_EQ(run("gemm 64 64 64 --fidelity analytic --quiet --format json --out " + path("a.json")).exit_code, 0);
   for (const double us : {1e308, -1.0}) {
     json changed = json::parse(read(path("a.json")));
     changed["operations"][0]["dense"]["time_us"] = us;
@@ -190,8 +178,7 @@ TEST_F(CompareProgram, FiguresThatNoSimulationHasAreNotKnown) {
 TEST_F(CompareProgram, RefusesWhatIsNoSavedResult) {
   ASSERT_EQ(run("gemm 64 64 64 --quiet --format json --out " + path("a.json")).exit_code, 0);
   const std::string a = path("a.json");
-  expect_refused("compare " + a + " " + SPTC_SOURCE_DIR + "/traces/bert_large.json",
-                 "no saved result");
+  expect_refused("compare " + a + " " + SPTC_SOURCE_DIR + "/traces/bert_large.json", "no saved result");
   expect_refused("compare " + a + " " + path("none.json"), "none.json");
   expect_refused("compare " + a, "name a second one");
   std::filesystem::copy(a, path("b\nc.json"));
@@ -206,8 +193,7 @@ TEST_F(CompareProgram, RefusesInOneSentence) {
   expect_refused("compare " + bert + " --arch A100,nothing", "nothing");
   expect_refused("compare " + bert + " --dim batch=1,x", "batch");
   // Products of experts are called after the tokens that they get.
-  expect_refused("compare " SPTC_SOURCE_DIR
-                 "/traces/mixtral_8x7b.json --dim batch=1,64 --fidelity analytic",
+  expect_refused("compare " SPTC_SOURCE_DIR "/traces/mixtral_8x7b.json --dim batch=1,64 --fidelity analytic",
                  "compare: the operations with batch=64 are not those with batch=1");
   expect_refused("compare " + bert + " --dim nonsense=1,2", "nonsense");
   expect_refused("compare " + bert + " --jobs 0", "--jobs");
@@ -216,9 +202,7 @@ TEST_F(CompareProgram, RefusesInOneSentence) {
 
 TEST_F(CompareProgram, ThePageRunsInABrowser) {
   const std::string page = path("compare.html");
-  ASSERT_EQ(run("compare " + bert +
-                " --fidelity analytic --arch A100,H100 --dim batch=1,8 --html " + page)
-                .exit_code,
+  ASSERT_EQ(run("compare " + bert + " --fidelity analytic --arch A100,H100 --dim batch=1,8 --html " + page).exit_code,
             0);
   const std::string text = read(page);
   sptc::cli::expect_lacks(text, "src=");

@@ -25,9 +25,9 @@ class CompareTypes : public sptc::cli::JsonProgram {
     return json_of("compare " + llama + arguments + " --format json");
   }
   static const json& point_of(const json& all, const std::string& board, const std::string& type) {
-    const auto found = std::find_if(
-        all["points"].begin(), all["points"].end(),
-        [&](const json& point) { return point["board"] == board && point["type"] == type; });
+    const auto found = std::find_if(all["points"].begin(), all["points"].end(), [&](const json& point) {
+      return point["board"] == board && point["type"] == type;
+    });
     EXPECT_TRUE(found != all["points"].end()) << board << " " << type;
     return *found;
   }
@@ -39,8 +39,7 @@ TEST_F(CompareTypes, EachCandidateIsWhatRunSays) {
   ASSERT_EQ(all["points"].size(), 6U);
   for (const std::string type : {"bf16", "e4m3", "w4a16"}) {
     const json point = point_of(all, "h100-sxm5-80gb", type);
-    const json alone = json_of("run " + llama + engine +
-                               "--arch H100 --dim batch=8 --format json --dtype " + type);
+    const json alone = json_of("run " + llama + engine + "--arch H100 --dim batch=8 --format json --dtype " + type);
     const json dense = alone["totals"]["dense"];
     ASSERT_EQ(point["candidates"].size(), 2U);
     EXPECT_EQ(point["candidates"][0]["latency_us"], dense["latency_us"]) << type;
@@ -82,8 +81,7 @@ TEST_F(CompareTypes, SaysWhatIsImpossibleAndWhy) {
   for (const json& decision : all["decisions"]) {
     EXPECT_EQ(decision["best"].is_null(), decision["board"] == "v100-sxm2-16gb") << decision;
   }
-  expect_output("compare " + llama + "--arch A100,H100 --dim batch=1 --types bf16,e4m3",
-                "impossible (1)");
+  expect_output("compare " + llama + "--arch A100,H100 --dim batch=1 --types bf16,e4m3", "impossible (1)");
   EXPECT_EQ(schema("comparison").fault(all), "");
   expect_refused("compare " + llama + "--arch A100 --types e4m3", "e4m3");
 }
@@ -97,13 +95,11 @@ TEST_F(CompareTypes, WhatDoesNotFitIsNotChosen) {
   EXPECT_EQ(bf16["candidates"][0]["fits"], false);
   EXPECT_EQ(all["decisions"][0]["best"]["type"], "w4a16");
   const json memory = point_of(all, "h100-sxm5-80gb", "w4a16")["candidates"][0]["memory_bytes"];
-  EXPECT_LT(memory["weights"].get<double>(),
-            0.5 * bf16["candidates"][0]["memory_bytes"]["weights"].get<double>());
+  EXPECT_LT(memory["weights"].get<double>(), 0.5 * bf16["candidates"][0]["memory_bytes"]["weights"].get<double>());
 }
 
 TEST_F(CompareTypes, SeveralGpusAndWeightsAreLists) {
-  const json all =
-      compared("--arch H100 --dim batch=1,16 --types e4m3 --sparsity dense --tp 1,2 --link 450");
+  const json all = compared("--arch H100 --dim batch=1,16 --types e4m3 --sparsity dense --tp 1,2 --link 450");
   ASSERT_EQ(all["points"].size(), 4U);
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_EQ(all["points"][i]["tp"], 1 + i % 2);
@@ -117,26 +113,51 @@ TEST_F(CompareTypes, SeveralGpusAndWeightsAreLists) {
   expect_output("compare " + llama + "--arch H100 --types e4m3 --tp 1,2 --link 450", "e4m3 x2");
 }
 
+TEST_F(CompareTypes, ExpertsAreSharedOutBesideLayersThatAreSplit) {
+  const std::string mixtral = std::string(SPTC_SOURCE_DIR) +
+                              "/traces/mixtral_8x7b.json --quiet --fidelity analytic --dim "
+                              "context=2048 --dim seq=1 --dim batch=8 --engine compiled ";
+  const std::string several = "--arch H100 --types bf16 --sparsity dense --link 450 ";
+  const json all = json_of("compare " + mixtral + several + "--tp 1,8 --ep 1,8 --format json");
+  ASSERT_EQ(all["points"].size(), 3U);
+  EXPECT_EQ(schema("comparison").fault(all), "");
+  const json &split = all["points"][1], &shared = all["points"][2];
+  EXPECT_EQ(split["tp"], 8);
+  EXPECT_EQ(split["ep"], 1);
+  EXPECT_EQ(shared["tp"], 1);
+  EXPECT_EQ(shared["ep"], 8);
+  const auto bytes = [](const json& point) { return point["candidates"][0]["memory_bytes"]["weights"].get<double>(); };
+  EXPECT_LT(bytes(split), bytes(shared));
+  EXPECT_LT(bytes(shared), bytes(all["points"][0]));
+  EXPECT_GT(shared["candidates"][0]["parts_us"]["communication"].get<double>(), 0);
+  const json alone = json_of("run " + mixtral +
+                             "--arch H100 --dtype bf16 --variants dense --ep 8 "
+                             "--link 450 --format json");
+  EXPECT_EQ(alone["totals"]["dense"]["latency_us"], shared["candidates"][0]["latency_us"]);
+  EXPECT_EQ(schema("result").fault(alone), "");
+  expect_output("compare " + mixtral + several + "--ep 8", "bf16 e8");
+  expect_refused("run " + mixtral + "--arch H100 --tp 2 --ep 2 --link 450", "exclude each other");
+  expect_refused("compare " + mixtral + "--arch H100 --ep 8,4", "list of them needs --types");
+  expect_refused("compare " + llama + "--arch H100 --types bf16 --ep 8 --link 450 --dim batch=8",
+                 "the workload has none");
+}
+
 TEST_F(CompareTypes, APrefillCountsItsTokens) {
-  const json all =
-      json_of("compare " + std::string(SPTC_SOURCE_DIR) +
-              "/traces/llama3_8b.json --quiet --fidelity analytic --arch H100 --types bf16 --dim "
-              "batch=2,seq=512 --format json");
+  const json all = json_of("compare " + std::string(SPTC_SOURCE_DIR) +
+                           "/traces/llama3_8b.json --quiet --fidelity analytic --arch H100 --types bf16 --dim "
+                           "batch=2,seq=512 --format json");
   const json point = all["points"][0], dense = point["candidates"][0];
   EXPECT_EQ(point["pass"]["stage"], "prefill");
   EXPECT_EQ(dense["time_to_first_token_us"], dense["latency_us"]);
   const double us = dense["latency_us"];
   EXPECT_NEAR(dense["per_second"].get<double>(), 1024e6 / us, 1e-6 * 1024e6 / us);
-  const json alone = json_of(
-      "run " + std::string(SPTC_SOURCE_DIR) +
-      "/traces/llama3_8b.json --quiet --fidelity analytic --arch H100 --dtype bf16 --engine "
-      "compiled --dim batch=2,seq=512 --format json");
-  EXPECT_NEAR(alone["totals"]["dense"]["inference"]["time_to_first_token_us"].get<double>(), us,
-              1e-9 * us);
-  const json encoder =
-      json_of("compare " + std::string(SPTC_SOURCE_DIR) +
-              "/traces/bert_base.json --quiet --fidelity analytic --arch H100 --types f16 "
-              "--format json");
+  const json alone = json_of("run " + std::string(SPTC_SOURCE_DIR) +
+                             "/traces/llama3_8b.json --quiet --fidelity analytic --arch H100 --dtype bf16 --engine "
+                             "compiled --dim batch=2,seq=512 --format json");
+  EXPECT_NEAR(alone["totals"]["dense"]["inference"]["time_to_first_token_us"].get<double>(), us, 1e-9 * us);
+  const json encoder = json_of("compare " + std::string(SPTC_SOURCE_DIR) +
+                               "/traces/bert_base.json --quiet --fidelity analytic --arch H100 --types f16 "
+                               "--format json");
   EXPECT_EQ(encoder["points"][0]["pass"]["unit"], "input");
 }
 
@@ -167,17 +188,16 @@ TEST_F(CompareTypes, RefusesInOneSentence) {
   }
   expect_refused(compare + "--types bf16 --sparsity foo", "allowed: dense, 2:4, all, auto");
   expect_refused(compare + "--types bf16 --link 450", "--link has no effect without --tp");
-  expect_refused(compare + "--sparsity dense,2:4", "goes with --types");
+  expect_refused(compare + "--sparsity dense,2:4", "needs --types");
   expect_refused(compare + "--types bf16 --sparsity dense --variants dense", "give one");
   expect_refused(compare + "--types bf16 --engine nothing", "nothing");
 }
 
 TEST_F(CompareTypes, ThePageRunsInABrowser) {
   const std::string page = path("decision.html");
-  ASSERT_EQ(run("compare " + llama +
-                "--arch A100,H100 --dim batch=1,16 --types bf16,e4m3,w4a16 --html " + page)
-                .exit_code,
-            0);
+  ASSERT_EQ(
+      run("compare " + llama + "--arch A100,H100 --dim batch=1,16 --types bf16,e4m3,w4a16 --html " + page).exit_code,
+      0);
   EXPECT_LT(read(page).size(), 1'000'000U);
   sptc::cli::expect_lacks(read(page), "src=");
   if (!sptc::support::kHasBrowser) {
@@ -185,9 +205,8 @@ TEST_F(CompareTypes, ThePageRunsInABrowser) {
   }
   const std::string dom = opened(page);
   for (const char* const part :
-       {"Choose on a100-sxm4-80gb", "Tokens per second against latency", "impossible (1)",
-        "Memory of one GPU", "★", "What it is made of", "How far figures are from evidence",
-        "Repeat it", "class=\"batch\""}) {
+       {"Choose on a100-sxm4-80gb", "Tokens per second against latency", "impossible (1)", "Memory of one GPU", "★",
+        "What it is made of", "How far figures are from evidence", "Repeat it", "class=\"batch\""}) {
     sptc::cli::expect_has(dom, part);
   }
 }

@@ -17,12 +17,10 @@ class CompletionProgram : public sptc::support::ProgramFixture {
   std::string completed(const std::string& line) const {
     std::ofstream(path("sptcsim")) << "#!/bin/sh\nexec " << SPTC_PROGRAM << " \"$@\"\n";
     std::ofstream(path("complete.sh"))
-        << run("help --completion bash").out << "PATH=" << temporary.path().string()
-        << ":$PATH\nCOMP_WORDS=(" << line
+        << run("help --completion bash").out << "PATH=" << temporary.path().string() << ":$PATH\nCOMP_WORDS=(" << line
         << ")\nCOMP_CWORD=$((${#COMP_WORDS[@]}-1))\n_sptcsim\necho \"${COMPREPLY[@]}\"\n";
-    const std::string command = "chmod +x " + path("sptcsim") + " && cd " +
-                                temporary.path().string() + " && bash " + path("complete.sh") +
-                                " >" + path("offered") + " 2>&1";
+    const std::string command = "chmod +x " + path("sptcsim") + " && cd " + temporary.path().string() + " && bash " +
+                                path("complete.sh") + " >" + path("offered") + " 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0) << read(path("offered"));
     return read(path("offered"));
   }
@@ -39,9 +37,8 @@ TEST_F(CompletionProgram, BashCompletesCommandsOptionsAndTheirValues) {
 TEST_F(CompletionProgram, ZshCompletionNamesEveryCommand) {
   const std::string script = run("help --completion zsh").out;
   ASSERT_TRUE(script.starts_with("#compdef sptcsim\n"));
-  for (const char* const part :
-       {"_sptcsim_command_gemm() {", "'--power-limit[", "_sptcsim_command_sweep_report() {",
-        "(datapath timing analytic)"}) {
+  for (const char* const part : {"_sptcsim_command_gemm() {", "'--power-limit[", "_sptcsim_command_sweep_report() {",
+                                 "(datapath timing analytic)"}) {
     EXPECT_NE(script.find(part), std::string::npos) << part;
   }
   if (std::system("zsh --version >/dev/null 2>&1") != 0) {

@@ -25,8 +25,7 @@ TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
   std::ofstream(path("limit.json")) << R"({"base": "energy.json", "name": "a16",
     "clock": {"power_limit_w": {"value": 150, "evidence": "cited", "source": "a test"}}})";
   const auto says = [&](const std::string& options) {
-    const Outcome outcome =
-        run("gemm 512 512 512 --fidelity analytic --check none --arch " + options);
+    const Outcome outcome = run("gemm 512 512 512 --fidelity analytic --check none --arch " + options);
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     std::string text = outcome.out;
     std::replace(text.begin(), text.end(), '\n', ' ');
@@ -42,11 +41,9 @@ TEST_F(EnergyProgram, ABoardThatStatesNoPowerLimitSaysWhoseItHas) {
 }
 
 TEST_F(EnergyProgram, ThePowerLimitOfAModuleHoldsForTheSumOfItsRails) {
-  const std::string gemm =
-      "gemm 4096 4096 4096 --fidelity analytic --check none --quiet --format json --arch ";
+  const std::string gemm = "gemm 4096 4096 4096 --fidelity analytic --check none --quiet --format json --arch ";
   EXPECT_FALSE(json_of(gemm + "A100")["totals"]["dense"].contains("rails"));
-  const nlohmann::json dense =
-      json_of(gemm + "Orin --clock limited --power-limit 30")["totals"]["dense"];
+  const nlohmann::json dense = json_of(gemm + "Orin --clock limited --power-limit 30")["totals"]["dense"];
   double watts = 0;
   for (const nlohmann::json& rail : dense["rails"]) {
     watts += rail["power_w"].get<double>();
@@ -60,11 +57,8 @@ TEST_F(EnergyProgram, ThePowerLimitOfAModuleHoldsForTheSumOfItsRails) {
 }
 
 TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
-  const std::string gemm =
-      "gemm 4096 512 1024 --check none --quiet --format json --explain --variants dense";
-  const auto dense = [&](const std::string& clock) {
-    return json_of(gemm + clock)["operations"][0]["dense"];
-  };
+  const std::string gemm = "gemm 4096 512 1024 --check none --quiet --format json --explain --variants dense";
+  const auto dense = [&](const std::string& clock) { return json_of(gemm + clock)["operations"][0]["dense"]; };
   const nlohmann::json limited = dense(" --clock limited --power-limit 170");
   const double mhz = limited["clock_mhz"];
   ASSERT_LT(mhz, 1000);
@@ -81,8 +75,7 @@ TEST_F(EnergyProgram, ExplainsALimitedLaunchAtTheClockThatItGets) {
     const nlohmann::json& stalls = launch["explanation"]["stalls"];
     EXPECT_EQ(stalls[0]["reason"], "mma");
     EXPECT_NEAR(stalls[0]["percent"].get<double>(),
-                100 * launch["utilization"].get<double>() / (1 - launch["padding"].get<double>()),
-                1e-9);
+                100 * launch["utilization"].get<double>() / (1 - launch["padding"].get<double>()), 1e-9);
     double percent = 0;
     for (const nlohmann::json& stall : stalls) {
       percent += stall["percent"].get<double>();
@@ -97,9 +90,7 @@ TEST_F(EnergyProgram, TheClockIsLimitedWhereTheBoardHasEnergiesAndBoostElsewhere
       "gemm 8192 8192 8192 --check none --quiet --fidelity analytic "
       "--variants dense --format json";
   const auto report = [&](const std::string& options) { return json_of(gemm + options); };
-  const auto mhz = [](const nlohmann::json& json) {
-    return json["operations"][0]["dense"]["clock_mhz"].get<double>();
-  };
+  const auto mhz = [](const nlohmann::json& json) { return json["operations"][0]["dense"]["clock_mhz"].get<double>(); };
   const nlohmann::json of_default = report("");
   EXPECT_EQ(of_default["options"]["clock"], "limited by 400 W, at most boost");
   EXPECT_LT(mhz(of_default), 1410);
@@ -137,9 +128,9 @@ TEST_F(EnergyProgram, TheClockUnderLoadIsNoPowerLimit) {
 
 TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
   const auto derived = [this](const std::string& parameter, double value) {
-    std::ofstream(path("derived.json"))
-        << R"({"base": "a100-sxm4-80gb", "name": "derived", ")" << parameter << R"(": {"value": )"
-        << value << R"(, "evidence": "assumed", "source": "what if"}})";
+    std::ofstream(path("derived.json")) << R"({"base": "a100-sxm4-80gb", "name": "derived", ")" << parameter
+                                        << R"(": {"value": )" << value
+                                        << R"(, "evidence": "assumed", "source": "what if"}})";
     return " --arch " + path("derived.json");
   };
   const std::string gemm = "gemm 512 512 512 --check none --quiet --fidelity analytic";
@@ -147,16 +138,14 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
                 "those of that GPU, which derived is derived from: --energy names others");
   const std::string own = run(gemm + " --format csv").out;
   const std::string inherited = run(gemm + " --format csv" + derived("sms", 96)).out;
-  const std::string named =
-      run(gemm + " --format csv --energy a100-sxm4-80gb" + derived("sms", 96)).out;
+  const std::string named = run(gemm + " --format csv --energy a100-sxm4-80gb" + derived("sms", 96)).out;
   EXPECT_EQ(inherited, named);
   EXPECT_NE(inherited, own);
-  expect_output(gemm + " --clock limited" + derived("sms", 96) + " --verbose", "average power W");
+  expect_output(gemm + " --clock limited" + derived("sms", 96) + " --verbose", "power_w");
   // A slice has energies of its own.
   std::ofstream(path("slice.json")) << R"({"base": "a100-sxm4-80gb-mig-1g.10gb", "name": "slice",
       "sms": {"value": 12, "evidence": "assumed", "source": "what if"}})";
-  expect_output(gemm + " --arch " + path("slice.json"),
-                "note: energies of a100-sxm4-80gb-mig-1g.10gb: ");
+  expect_output(gemm + " --arch " + path("slice.json"), "note: energies of a100-sxm4-80gb-mig-1g.10gb: ");
   // No energies are no reason to refuse a design that nobody asked the energy of.
   const Outcome slow = run(gemm + derived("boost_clock_mhz", 100) + " --verbose");
   EXPECT_EQ(slow.exit_code, 0) << slow.err;
@@ -168,9 +157,8 @@ TEST_F(EnergyProgram, ADerivedDesignHasTheEnergiesOfItsBase) {
 
 TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
   const auto energy = [this](int sms, const std::string& options = "") {
-    std::ofstream(path("sms.json"))
-        << R"({"base": "a100-sxm4-80gb", "name": "derived", "sms": {"value": )" << sms
-        << R"(, "evidence": "assumed", "source": "what if"}})";
+    std::ofstream(path("sms.json")) << R"({"base": "a100-sxm4-80gb", "name": "derived", "sms": {"value": )" << sms
+                                    << R"(, "evidence": "assumed", "source": "what if"}})";
     return json_of(
         "gemm 8192 8192 4096 --check none --quiet --fidelity analytic --variants dense "
         "--clock 800 --format json" +
@@ -189,29 +177,27 @@ TEST_F(EnergyProgram, TheBoardOfADerivedDesignIsThatOfItsBaseWhateverItsSms) {
   }
   const nlohmann::json at_50 = energy(108, " --board-idle 50");
   EXPECT_EQ(watts(at_50, "board"), 0);
-  sptc::cli::expect_has(at_50.dump(),
-                        "the chip alone takes 66.5 W at rest, which stand for the 50 W");
+  sptc::cli::expect_has(at_50.dump(), "the chip alone takes 66.5 W at rest, which stand for the 50 W");
 }
 
 // The same silicon: declaring another boost clock makes no clock cheaper.
 TEST_F(EnergyProgram, TheSupplyOfADerivedDesignIsOnTheLineOfItsBaseWhateverItsBoostClock) {
-  const auto volts = [this](int boost_mhz, int mhz) {
-    std::ofstream(path("boost.json"))
-        << R"({"base": "a100-sxm4-80gb", "name": "derived", "boost_clock_mhz": {"value": )"
-        << boost_mhz << R"(, "evidence": "assumed", "source": "what if"}})";
-    return json_of(
-               "gemm 512 512 512 --check none --quiet --fidelity analytic "
-               "--variants dense --format json --explain --clock " +
-               std::to_string(mhz) + " --arch " +
-               path("boost.json"))["operations"][0]["dense"]["core_v"]
-        .get<double>();
-  };
+  const auto volts =
+      [this](int boost_mhz, int mhz) {
+        std::ofstream(path("boost.json"))
+            << R"({"base": "a100-sxm4-80gb", "name": "derived", "boost_clock_mhz": {"value": )" << boost_mhz
+            << R"(, "evidence": "assumed", "source": "what if"}})";
+        return json_of(
+                   "gemm 512 512 512 --check none --quiet --fidelity analytic "
+                   "--variants dense --format json --explain --clock " +
+                   std::to_string(mhz) + " --arch " + path("boost.json"))["operations"][0]["dense"]["core_v"]
+            .get<double>();
+      };
   const double floor_mhz = 810, shipped_mhz = 1410;
   const double volts_per_mhz = (0.95 - 0.7) / (shipped_mhz - floor_mhz);
   for (const int boost_mhz : {1000, 1400, 1980}) {
     EXPECT_NEAR(volts(boost_mhz, 1000), 0.7 + volts_per_mhz * (1000 - floor_mhz), 1e-9);
-    EXPECT_NEAR(volts(boost_mhz, boost_mhz),
-                std::min(0.95, 0.7 + volts_per_mhz * (boost_mhz - floor_mhz)), 1e-9);
+    EXPECT_NEAR(volts(boost_mhz, boost_mhz), std::min(0.95, 0.7 + volts_per_mhz * (boost_mhz - floor_mhz)), 1e-9);
   }
 }
 

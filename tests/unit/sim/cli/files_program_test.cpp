@@ -49,8 +49,7 @@ TEST_F(FilesOfTheProgram, MeasurementsAreKeptWhicheverOptionNamesThem) {
   fs::create_hard_link(path("m.csv"), path("other-name.csv"));
   for (const std::string option : {"--rows", "--out"}) {
     for (const char* name : {"m.csv", "./m.csv", "link.csv", "other-name.csv"}) {
-      expect_kept("validate " + path("m.csv") + " " + option + " " + path(name),
-                  option + " " + path(name));
+      expect_kept("validate " + path("m.csv") + " " + option + " " + path(name), option + " " + path(name));
     }
   }
 }
@@ -58,14 +57,11 @@ TEST_F(FilesOfTheProgram, MeasurementsAreKeptWhicheverOptionNamesThem) {
 TEST_F(FilesOfTheProgram, WhatAWorkloadNamesIsKept) {
   copy_network();
   for (const char* fidelity : {"analytic", "timing", "datapath"}) {
-    expect_kept(
-        "run " + path("mlp.json") + " --fidelity " + fidelity + " --out " + path("mlp.safetensors"),
-        "--out " + path("mlp.safetensors"));
+    expect_kept("run " + path("mlp.json") + " --fidelity " + fidelity + " --out " + path("mlp.safetensors"),
+                "--out " + path("mlp.safetensors"));
   }
-  expect_kept("run " + path("mlp.json") + " --out " + path("mlp.json"),
-              "--out " + path("mlp.json"));
-  expect_kept("run " + path("mlp.json") + " --vcd " + path("mlp.json"),
-              "--vcd " + path("mlp.json"));
+  expect_kept("run " + path("mlp.json") + " --out " + path("mlp.json"), "--out " + path("mlp.json"));
+  expect_kept("run " + path("mlp.json") + " --vcd " + path("mlp.json"), "--vcd " + path("mlp.json"));
 }
 
 TEST_F(FilesOfTheProgram, WhatAnArchitectureStartsFromIsKept) {
@@ -73,8 +69,7 @@ TEST_F(FilesOfTheProgram, WhatAnArchitectureStartsFromIsKept) {
   write("derived.json", R"({"base": "base.json", "name": "derived", "description": "one SM less",
                             "sms": {"value": 83, "evidence": "assumed", "source": "a test"}})");
   for (const char* name : {"base.json", "derived.json"}) {
-    expect_kept("gemm 64 64 64 --arch " + path("derived.json") + " --out " + path(name),
-                "--out " + path(name));
+    expect_kept("gemm 64 64 64 --arch " + path("derived.json") + " --out " + path(name), "--out " + path(name));
   }
 }
 
@@ -88,8 +83,7 @@ TEST_F(FilesOfTheProgram, TheSpecOfASweepIsKeptByTheCommandsThatReadIt) {
   ASSERT_EQ(run(sweep + " --jobs 1 --db " + results).exit_code, 0) << read(path("err"));
   expect_kept("sweep report " + results + " --out " + results, "--out " + results);
   for (const char* name : {"w.csv", "spec.json"}) {
-    expect_kept("sweep emit slurm " + path("spec.json") + " --shards 2 --out " + path(name),
-                "--out " + path(name));
+    expect_kept("sweep emit slurm " + path("spec.json") + " --shards 2 --out " + path(name), "--out " + path(name));
     expect_kept(sweep + " --db " + path(name), path(name));
   }
   fs::create_symlink("united.sqlite", path("link"));
@@ -128,10 +122,7 @@ TEST_F(FilesOfTheProgram, AFileThatIsReplacedKeepsItsMode) {
       write(name, "old");
       fs::permissions(path(name), mode);
     }
-    ASSERT_EQ(
-        run("gemm 64 64 64 --fidelity datapath --out " + path("x.json") + " --vcd " + path("x.vcd"))
-            .exit_code,
-        0)
+    ASSERT_EQ(run("gemm 64 64 64 --fidelity datapath --out " + path("x.json") + " --vcd " + path("x.vcd")).exit_code, 0)
         << read(path("err"));
     for (const char* name : {"x.json", "x.vcd"}) {
       EXPECT_EQ(fs::status(path(name)).permissions(), mode) << name;

@@ -39,15 +39,13 @@ const std::string kProfile = R"({"schemaVersion": 1, "deviceProperties": [{"name
 
 TEST_F(ImportProgram, ARecordingRunsOnItsOwnGpuWithMeasuredBesideSimulated) {
   const std::string trace = write("trace", kProfile);
-  const support::ProgramOutcome outcome =
-      run("run " + trace + " --fidelity analytic --format json");
+  const support::ProgramOutcome outcome = run("run " + trace + " --fidelity analytic --format json");
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   const auto json = nlohmann::json::parse(outcome.out);
   EXPECT_EQ(json.at("arch"), "l40s");
   EXPECT_EQ(json.at("operations").at(0).at("measured_us"), 5.5);
   EXPECT_EQ(json.at("totals").at("measured").at("time_us"), 5.5);
-  EXPECT_EQ(json.at("totals").at("measured").at("simulated_us"),
-            json.at("operations").at(0).at("dense").at("time_us"));
+  EXPECT_EQ(json.at("totals").at("measured").at("simulated_us"), json.at("operations").at(0).at("dense").at("time_us"));
   expect_has(outcome.err, "taken: 1 launch of 1 shapes, 5.5 us, 100.0 %");
   expect_output("run " + trace + " --fidelity analytic --arch h100-sxm5-80gb", "on h100-sxm5-80gb");
 }
@@ -64,10 +62,8 @@ TEST_F(ImportProgram, WhatWasImportedRunsAsTheRecordingDoes) {
 }
 
 TEST_F(ImportProgram, ValidateScoresTheTimesOfARecording) {
-  EXPECT_EQ(
-      json_of("validate " + write("trace", kProfile) + " --fidelity analytic --format json --quiet")
-          .at("arch"),
-      "l40s");
+  EXPECT_EQ(json_of("validate " + write("trace", kProfile) + " --fidelity analytic --format json --quiet").at("arch"),
+            "l40s");
   expect_refused("validate " + write("w.json", R"({"schema": "gemm-workload/0.1",
     "ops": [{"name": "a", "m": 8, "n": 8, "k": 8}]})"),
                  "no launch of one batch has a measured time");
@@ -79,8 +75,7 @@ TEST_F(ImportProgram, StrictRefusesWhatIsNotTaken) {
     "ts": 30, "dur": 1, "args": {"correlation": 71}},)";
   trace.insert(trace.find(R"({"ph": "X", "cat": "cpu_op")"), kernel);
   expect_output("import " + write("trace", trace), "\"not_taken\"");
-  expect_refused("import --strict --out " + path("w.json") + " " + write("trace", trace),
-                 "--strict: 1 launches of");
+  expect_refused("import --strict --out " + path("w.json") + " " + write("trace", trace), "--strict: 1 launches of");
   EXPECT_FALSE(std::filesystem::exists(path("w.json")));
 }
 
@@ -96,8 +91,7 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
            std::to_string(id) + R"(, "correlation": 80}},)";
   };
   std::string text = kProfile;
-  text.insert(text.find(R"({"ph": "X", "cat": "cpu_op")"),
-              scaled(5, "c10::Float8_e8m0fnu") + scaled(6, "float"));
+  text.insert(text.find(R"({"ph": "X", "cat": "cpu_op")"), scaled(5, "c10::Float8_e8m0fnu") + scaled(6, "float"));
   const std::string trace = write("trace", text);
   const auto rows = [&](const std::string& options) {
     const support::ProgramOutcome outcome =
@@ -113,8 +107,7 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
              "33.3 % of the recorded kernel time: the tensor cores of l40s multiply no "
              "mxfp8\n      1 x aten::_scaled_mm 64 x 16 x 32 mxfp8");
   EXPECT_EQ(rows(" --arch a100").first, 1U);
-  expect_refused("run " + trace + " --arch a100 --strict",
-                 "--strict: 2 launches of " + trace + " are not taken");
+  expect_refused("run " + trace + " --arch a100 --strict", "--strict: 2 launches of " + trace + " are not taken");
   const support::ProgramOutcome validated =
       run("validate " + trace + " --arch a100 --fidelity analytic --format json --quiet");
   EXPECT_EQ(validated.exit_code, 0) << validated.err;
@@ -181,8 +174,7 @@ TEST_F(ImportProgram, ResultsGoToStandardOutputByName) {
 
 TEST_F(ImportProgram, OtherFormatsAreWritten) {
   const std::string net = write("net.json", kParametric);
-  EXPECT_EQ(run("import " + net + " --to scalesim").out,
-            "Layer, M, N, K, Sparsity,\nx, 16, 64, 32, 2:4,\n");
+  EXPECT_EQ(run("import " + net + " --to scalesim").out, "Layer, M, N, K, Sparsity,\nx, 16, 64, 32, 2:4,\n");
   expect_has(run("import " + net + " --to timeloop").out, "M: 64, N: 16, K: 32");
   expect_refused("import " + net + " --to timelop", "nearest valid: 'timeloop'");
 }
@@ -200,8 +192,8 @@ TEST_F(ImportProgram, TokensFirstIsForCsv) {
 }
 
 TEST_F(ImportProgram, CompressedWorkloadsRun) {
-  for (const std::string& packed : {support::gzipped(kParametric), support::xz_packed(kParametric),
-                                    support::zstd_packed(kParametric)}) {
+  for (const std::string& packed :
+       {support::gzipped(kParametric), support::xz_packed(kParametric), support::zstd_packed(kParametric)}) {
     expect_output("run " + write("packed", packed) + " --fidelity analytic --format csv", "\nx,");
   }
 }

@@ -33,9 +33,8 @@ TEST_F(MicrobenchProgram, RunsTheWarpsAndTheIlpThatTheUserAsksFor) {
 // Warp w runs on sub-partition w mod 4: a fifth one makes the first sub-partition the slowest.
 TEST_F(MicrobenchProgram, TakesAsLongAsTheSubPartitionWithMostWarps) {
   const auto row = [&](int warps) {
-    return json_of(
-        "microbench --format json --ilp 4 --instruction m16n8k16.f32.f16.f16.f32 --warps " +
-        std::to_string(warps))["rows"][0];
+    return json_of("microbench --format json --ilp 4 --instruction m16n8k16.f32.f16.f16.f32 --warps " +
+                   std::to_string(warps))["rows"][0];
   };
   for (int warps = 1; warps <= 8; ++warps) {
     const double latency = warps <= 4 ? 36 : 64;  // 8 cycles an instruction from two warps on
@@ -57,8 +56,8 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
   EXPECT_EQ(in_turn["instruction"], same["instruction"]);
   EXPECT_DOUBLE_EQ(in_turn["latency_cycles"], 24);
   // The published row has them in turn.
-  const auto published = nlohmann::json::parse(
-      run("microbench --format json --instruction mma.sp.m16n8k16.f32.f16.f16.f32").out)["rows"];
+  const auto published =
+      nlohmann::json::parse(run("microbench --format json --instruction mma.sp.m16n8k16.f32.f16.f16.f32").out)["rows"];
   ASSERT_EQ(published.size(), 3U);
   EXPECT_EQ(published[1], in_turn);
 }
@@ -67,26 +66,23 @@ TEST_F(MicrobenchProgram, TakesTheSelectorsOfSparseInstructionsInTurn) {
 // 36 times as slow as the dense instructions of as many products, with eight warps of eight chains.
 TEST_F(MicrobenchProgram, IsSlowWhereSoftwareSortsTheIndices) {
   const auto rate = [&](const std::string& arch, const std::string& instruction) {
-    return json_of("microbench --format json --warps 8 --ilp 8 --arch " + arch +
-                   " --instruction mma." + instruction)["rows"][0]["fma_per_clk_per_sm"]
+    return json_of("microbench --format json --warps 8 --ilp 8 --arch " + arch + " --instruction mma." +
+                   instruction)["rows"][0]["fma_per_clk_per_sm"]
         .get<double>();
   };
   const std::string ordered = "sp::ordered_metadata.";
-  for (const auto& [sparse, dense, slower] :
-       {std::tuple("m16n8k32.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32", 15.3),
-        {"m16n8k64.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32", 36.4}}) {
+  for (const auto& [sparse, dense, slower] : {std::tuple("m16n8k32.f32.f16.f16.f32", "m16n8k16.f32.f16.f16.f32", 15.3),
+                                              {"m16n8k64.s32.s8.s8.s32", "m16n8k32.s32.s8.s8.s32", 36.4}}) {
     const double base = rate("rtx5090", dense);
     EXPECT_NEAR(rate("rtx5090", ordered + sparse) / base, 2, 0.1) << sparse;
     const double plain = rate("rtx5090", std::string("sp.") + sparse);
     EXPECT_NEAR(std::log(base / plain), std::log(slower), 0.2) << sparse;
-    EXPECT_DOUBLE_EQ(rate("a100-sxm4-80gb", std::string("sp.") + sparse),
-                     rate("a100-sxm4-80gb", ordered + sparse));
+    EXPECT_DOUBLE_EQ(rate("a100-sxm4-80gb", std::string("sp.") + sparse), rate("a100-sxm4-80gb", ordered + sparse));
   }
   EXPECT_DOUBLE_EQ(rate("rtx5090", "sp.m16n8k32.f32.bf16.bf16.f32"),
                    rate("rtx5090", ordered + "m16n8k32.f32.bf16.bf16.f32"));
   const std::string f16 = "m16n8k32.f32.f16.f16.f32";
-  expect_output("microbench --arch rtx5090 --instruction mma.sp." + f16,
-                "note: on sm_120 plain .sp sorts the indices");
+  expect_output("microbench --arch rtx5090 --instruction mma.sp." + f16, "note: on sm_120 plain .sp sorts the indices");
   // The rows that are published are of both spellings.
   const std::string both = "microbench --arch rtx5090 --instruction mma." + ordered + f16;
   EXPECT_EQ(json_of(both + " --format json")["rows"].size(), 3U);
@@ -96,8 +92,8 @@ TEST_F(MicrobenchProgram, IsSlowWhereSoftwareSortsTheIndices) {
 // A B200 takes 168, 136, 152 and 202 cycles.
 TEST_F(MicrobenchProgram, TellsHowLongATcgen05MmaTakesAlone) {
   const auto latency = [&](const std::string& instruction, const std::string& more = "") {
-    return json_of("microbench --arch b200 --format json --instruction 'tcgen05." + instruction +
-                   " waited for'" + more)["rows"][0]["latency_cycles"]
+    return json_of("microbench --arch b200 --format json --instruction 'tcgen05." + instruction + " waited for'" +
+                   more)["rows"][0]["latency_cycles"]
         .get<double>();
   };
   EXPECT_DOUBLE_EQ(latency("m128n64k16.f32.bf16.bf16"), 104 + 32 + 32);  // A, arithmetic
@@ -114,8 +110,7 @@ TEST_F(MicrobenchProgram, TellsHowLongATcgen05MmaTakesAlone) {
   expect_refused(command + "'tcgen05.m128n64k16.f32.f16.f16 rs'", "belong to wgmma");
   std::ofstream(path("d.json")) << R"({"base": "b200", "name": "d", "sm": {
       "tcgen05_latency_cycles": {"value": 0, "evidence": "assumed", "source": "a test"}}})";
-  expect_refused("microbench --arch " + path("d.json") +
-                     " --instruction 'tcgen05.m128n64k16.f32.f16.f16 waited for'",
+  expect_refused("microbench --arch " + path("d.json") + " --instruction 'tcgen05.m128n64k16.f32.f16.f16 waited for'",
                  "no tcgen05_latency_cycles");
 }
 
@@ -141,12 +136,10 @@ TEST_F(MicrobenchProgram, RefusesWhatRunsAsTwoInstructionsOrDidOnTheLastGenerati
 }
 
 TEST_F(MicrobenchProgram, RefusesWhatAnArchitectureDoesNotHave) {
-  expect_refused("microbench --arch v100-sxm2-16gb --instruction m16n8k16.f32.f16.f16.f32",
-                 "m16n8k16");
+  expect_refused("microbench --arch v100-sxm2-16gb --instruction m16n8k16.f32.f16.f16.f32", "m16n8k16");
   expect_refused("microbench --instruction 'wgmma.m64n256k16.f32.f16.f16 ss'", "wgmma");
   expect_refused("microbench --arch v100-sxm2-16gb --instruction ldmatrix.x4", "no ldmatrix.x4");
-  expect_refused("microbench --instruction 'cp.async 8'",
-                 "cp.async 8 passes the L1, which is not modelled");
+  expect_refused("microbench --instruction 'cp.async 8'", "cp.async 8 passes the L1, which is not modelled");
   expect_refused("microbench --arch a40 --instruction m8n8k4.f64.f64.f64.f64", "f64_multipliers");
   expect_refused("gemm 64 64 64 --arch v100-sxm2-16gb --dtype bf16", "near ones");
   expect_refused("gemm 64 64 64 --arch a100-sxm4-80gb --dtype e4m3 --variants dense", "e4m3");
@@ -161,9 +154,8 @@ TEST_F(MicrobenchProgram, LeavesOutSparseInstructionsForWhichTheSelectorIsTooNar
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
     sptc::cli::expect_has(outcome.out, "mma.sync");
     sptc::cli::expect_lacks(outcome.out, ".sp.");
-    expect_refused(
-        "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --arch " + path("d.json"),
-        "its selector has 1 input and the pattern needs 4");
+    expect_refused("microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --arch " + path("d.json"),
+                   "its selector has 1 input and the pattern needs 4");
   }
 }
 
@@ -174,8 +166,7 @@ TEST_F(MicrobenchProgram, RefusesBadOptions) {
   expect_refused("microbench --instruction nonsense", "nonsense");
   expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 rs'", "belong to wgmma");
   expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 in turn'", "no selectors");
-  expect_refused("microbench --instruction 'mma.sp.m16n8k64.s32.s8.s8.s32 in turn'",
-                 "no selectors");
+  expect_refused("microbench --instruction 'mma.sp.m16n8k64.s32.s8.s8.s32 in turn'", "no selectors");
   expect_refused("microbench --instruction ' in turn'", "matrix instruction");
   expect_refused("microbench --warps 0", "--warps");
   expect_refused("microbench --warps 33", "warps must be from 1 to 32");

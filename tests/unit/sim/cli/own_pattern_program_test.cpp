@@ -22,8 +22,7 @@ class OwnPatternProgram : public sptc::cli::JsonProgram {
     return write("selector" + std::to_string(inputs) + ".json",
                  R"({"base": "a100-sxm4-80gb", "name": "own", "sm": {"tensor_core": )"
                  R"({"selector_inputs": {"value": )" +
-                     std::to_string(inputs) +
-                     R"(, "evidence": "assumed", "source": "what if"}}}})");
+                     std::to_string(inputs) + R"(, "evidence": "assumed", "source": "what if"}}}})");
   }
 
   /// The check of `gemm`, with 2:4 a sparse variant alone.
@@ -70,11 +69,10 @@ TEST_F(OwnPatternProgram, TakesAsLongAsWithoutValues) {
 }
 
 TEST_F(OwnPatternProgram, TheWaveformShowsRowsOfBBeyondTheFourth) {
-  ASSERT_EQ(
-      run("gemm 16 8 64 --arch " + selector(8) +
-          " --pattern 2:8 --variants sparse --fidelity datapath --quiet --vcd " + path("w.vcd"))
-          .exit_code,
-      0);
+  ASSERT_EQ(run("gemm 16 8 64 --arch " + selector(8) +
+                " --pattern 2:8 --variants sparse --fidelity datapath --quiet --vcd " + path("w.vcd"))
+                .exit_code,
+            0);
   const std::string vcd = read(path("w.vcd"));
   sptc::cli::expect_has(vcd, "2:8");
   sptc::cli::expect_has(vcd, "_at_2:8");  // the opcode
@@ -84,11 +82,9 @@ TEST_F(OwnPatternProgram, RefusesInOneSentence) {
   const std::string datapath = " --fidelity datapath --quiet";
   expect_refused("gemm 64 64 64 --pattern 64:2:8" + datapath, "blocks of rows");
   expect_refused("gemm 64 64 64 --pattern 3:8" + datapath, "selector of 8 inputs");
-  expect_refused("gemm 64 64 640 --pattern 2:64 --arch " + selector(64) + datapath,
-                 "registers per thread");
-  expect_refused(
-      "run " + std::string(SPTC_SOURCE_DIR) + "/traces/digits/mlp.json --pattern 1:4" + datapath,
-      "hardware's pattern");
+  expect_refused("gemm 64 64 640 --pattern 2:64 --arch " + selector(64) + datapath, "registers per thread");
+  expect_refused("run " + std::string(SPTC_SOURCE_DIR) + "/traces/digits/mlp.json --pattern 1:4" + datapath,
+                 "hardware's pattern");
   // wgmma multiplies from shared memory: values and waveforms go through mma.sync.
   expect_refused("gemm 64 64 64 --arch H100 --quiet --vcd " + path("h.vcd"), "wgmma");
 }

@@ -42,11 +42,10 @@ TEST_F(PageProgram, UnderAnEngineBeginsWithTheWholeInference) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   const std::string dom = opened(page);
-  for (const char* const part :
-       {"One inference under engine compiled", "latency ms", "inputs per second (batch 8)",
-        "tokens per second and user", "joules per token, all GPUs",
-        "communication: ", "joules per input", "of it ms: attention", "of it ms: communication",
-        "fastest mix", "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
+  for (const char* const part : {"One inference under engine compiled", "latency ms", "inputs per second (batch 8)",
+                                 "tokens per second and user", "joules per token, all GPUs", "communication: ",
+                                 "joules per input", "of it ms: attention", "of it ms: communication", "fastest mix",
+                                 "Layers (GEMMs only)", "GEMMs only, each by itself, ms"}) {
     sptc::cli::expect_has(dom, part);
   }
   EXPECT_LT(dom.find("what an inference is made of"), dom.find("latency ms"));
@@ -94,9 +93,7 @@ TEST_F(PageProgram, ShowsMeasuredShapesAndPowerByKeysToo) {
 TEST_F(PageProgram, OfAValidationShowsEveryRow) {
   const std::string page = path("validation.html");
   const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/evidence/h100-pcie.csv";
-  ASSERT_EQ(
-      run("validate " + file + " --arch h100-pcie --fidelity analytic --html " + page).exit_code,
-      0);
+  ASSERT_EQ(run("validate " + file + " --arch h100-pcie --fidelity analytic --html " + page).exit_code, 0);
   EXPECT_LT(read(page).size(), 1'000'000U);
   if (!sptc::support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
@@ -115,8 +112,7 @@ TEST_F(PageProgram, ShowsOneVariantAndBoardsWithoutEnergies) {
        {std::string("--variants dense --fidelity analytic"), std::string("--variants sparse"),
         "--variants dense --arch " + board_without_energies()}) {
     const std::string page = path("gemm.html");
-    ASSERT_EQ(run("gemm 256 64 256 --check none " + arguments + " --html " + page).exit_code, 0)
-        << arguments;
+    ASSERT_EQ(run("gemm 256 64 256 --check none " + arguments + " --html " + page).exit_code, 0) << arguments;
     const std::string shown = opened(page);
     sptc::cli::expect_has(shown, "1 of 1 layers");
     sptc::cli::expect_has(shown, "<td class=\"word\">kernel.occupancy_limit</td>");
@@ -127,8 +123,7 @@ TEST_F(PageProgram, HoldsFiveThousandLayers) {
   std::ofstream list(path("many.csv"));
   list << "name,m,n,k\n";
   for (int i = 0; i < 5000; ++i) {
-    list << "layer" << i << "," << 64 * (1 + i % 7) << "," << 16 * (1 + i % 5) << ","
-         << 64 * (1 + i % 11) << "\n";
+    list << "layer" << i << "," << 64 * (1 + i % 7) << "," << 16 * (1 + i % 5) << "," << 64 * (1 + i % 11) << "\n";
   }
   list.close();
   const std::string page = path("many.html");

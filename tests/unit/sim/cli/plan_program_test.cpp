@@ -28,9 +28,7 @@ class PlanProgram : public JsonProgram {
     std::ofstream(path("model.onnx"), std::ios::binary) << onnx::model(graph);
     return path("model.onnx");
   }
-  std::string plan(const std::string& more) const {
-    return "plan " + model() + " --dtype f16 " + more;
-  }
+  std::string plan(const std::string& more) const { return "plan " + model() + " --dtype f16 " + more; }
   json result(const std::string& more) const { return json_of(plan("--format json " + more)); }
   /// The front is reported, with a sentence that no plan reaches what is asked for; no list of one
   /// is written, and the exit code says so.
@@ -50,8 +48,7 @@ TEST_F(PlanProgram, ResultIsWhatItsSchemaSays) {
   EXPECT_EQ(plan.at("layers")[0].at("weights")[0].at("tensor"), "wide");
   EXPECT_EQ(plan.at("layers")[0].at("m"), 1024);
   EXPECT_GT(plan.at("layers")[0].at("saved_us"), 0);
-  EXPECT_EQ(plan.at("layers")[2].at("refused"),
-            "rows and k, 500 x 512, are no multiples of 8 and 16");
+  EXPECT_EQ(plan.at("layers")[2].at("refused"), "rows and k, 500 x 512, are no multiples of 8 and 16");
   EXPECT_EQ(plan.at("front").size(), 3U);  // none, one of two alike, both
   EXPECT_EQ(plan.at("plan").at("layers"), json({0, 1}));
   expect_has(read(path("p.csv")), "\r\nz,");
@@ -69,10 +66,8 @@ TEST_F(PlanProgram, VerdictComesFirst) {
   expect_has(read(path("all.html")), "\"verdict\":\"" + all + "\"");
   EXPECT_TRUE(first_line(run(plan("--max-loss 10")).out).starts_with("The plan is 1."));
   const std::string none = first_line(run(plan("--max-loss 0")).out);
-  EXPECT_TRUE(none.starts_with("The plan takes no layer; the next set on the front loses 0."))
-      << none;
-  std::ofstream(path("slow.json"))
-      << R"({"base": "a100-sxm4-80gb", "name": "slow metadata", "sm": {"tensor_core": {
+  EXPECT_TRUE(none.starts_with("The plan takes no layer; the next set on the front loses 0.")) << none;
+  std::ofstream(path("slow.json")) << R"({"base": "a100-sxm4-80gb", "name": "slow metadata", "sm": {"tensor_core": {
              "metadata_port_bytes_per_cycle": {
                "value": 1, "evidence": "assumed", "source": "so that 2:4 loses"}}}})";
   EXPECT_EQ(first_line(run(plan("--arch " + path("slow.json"))).out), "No layer gains from 2:4.");
@@ -87,8 +82,7 @@ TEST_F(PlanProgram, SaysHowNearToTheBoardPairsWereMeasured) {
   EXPECT_TRUE(evidence.starts_with(words)) << evidence;
   std::ofstream(path("own.json")) << R"({"base": "a100-sxm4-80gb", "name": "own", "sms": {
       "value": 54, "evidence": "assumed", "source": "a design of one's own"}})";
-  EXPECT_EQ(result("--arch " + path("own.json")).at("evidence"),
-            "measured on none, for it is a design of one's own.");
+  EXPECT_EQ(result("--arch " + path("own.json")).at("evidence"), "measured on none, for it is a design of one's own.");
 }
 
 TEST_F(PlanProgram, NotesSayWhichErrorsAreThoseOfWhiteNoise) {
@@ -100,13 +94,12 @@ TEST_F(PlanProgram, NotesSayWhichErrorsAreThoseOfWhiteNoise) {
 }
 
 TEST_F(PlanProgram, WeightsOfOneKernelAreOneLayer) {
-  const std::string graph =
-      onnx::input("x", kFloat, {8192, 512}) + onnx::weighted_product("query", 512, 512, "x", "q") +
-      onnx::weighted_product("key", 512, 256, "x", "k") + onnx::output("q") + onnx::output("k");
+  const std::string graph = onnx::input("x", kFloat, {8192, 512}) +
+                            onnx::weighted_product("query", 512, 512, "x", "q") +
+                            onnx::weighted_product("key", 512, 256, "x", "k") + onnx::output("q") + onnx::output("k");
   std::ofstream(path("siblings.onnx"), std::ios::binary) << onnx::model(graph);
   const auto layers = [&](const std::string& engine) {
-    return json_of("plan " + path("siblings.onnx") + " --dtype f16 --format json --engine " +
-                   engine)["layers"];
+    return json_of("plan " + path("siblings.onnx") + " --dtype f16 --format json --engine " + engine)["layers"];
   };
   EXPECT_EQ(layers("gemms").size(), 2U);
   const json joined = layers("tensorrt");
@@ -128,20 +121,17 @@ TEST_F(PlanProgram, ItsListIsWhatPruneAndRunTake) {
   const std::string list = path("layers.txt");
   const json plan = result("--engine tensorrt --min-gain 1.01 --out " + list);
   ASSERT_EQ(plan.at("plan").at("layers").size(), 1U);
-  EXPECT_EQ(run("prune " + model() + " --layers @" + list + " --out " + path("o.onnx")).exit_code,
-            0);
-  const json ran =
-      json_of("run " + path("model.onnx") + " --dtype f16 --engine tensorrt --fidelity analytic " +
-              "--format json --sparsity " + list);
-  EXPECT_EQ(ran.at("totals").at("sparse").at("latency_us"),
-            plan.at("plan").at("simulated").at("time_us"));
-  EXPECT_NEAR(plan.at("plan").at("time_us").get<double>(),
-              plan.at("plan").at("simulated").at("time_us").get<double>(), 0.5);
+  EXPECT_EQ(run("prune " + model() + " --layers @" + list + " --out " + path("o.onnx")).exit_code, 0);
+  const json ran = json_of("run " + path("model.onnx") + " --dtype f16 --engine tensorrt --fidelity analytic " +
+                           "--format json --sparsity " + list);
+  EXPECT_EQ(ran.at("totals").at("sparse").at("latency_us"), plan.at("plan").at("simulated").at("time_us"));
+  EXPECT_NEAR(plan.at("plan").at("time_us").get<double>(), plan.at("plan").at("simulated").at("time_us").get<double>(),
+              0.5);
 }
 
 TEST_F(PlanProgram, SaysWhereLayersLoseMoreTogether) {
-  const std::string squared = "--metric lower --quiet --evaluate \"sh -c 'n=\\$(cmp -l " +
-                              path("model.onnx") + " {} | wc -l); echo \\$((n * n))'\" --max-loss ";
+  const std::string squared = "--metric lower --quiet --evaluate \"sh -c 'n=\\$(cmp -l " + path("model.onnx") +
+                              " {} | wc -l); echo \\$((n * n))'\" --max-loss ";
   const json layers = result(squared + "0").at("layers");
   const double sum = layers[0].at("loss").get<double>() + layers[1].at("loss").get<double>();
   const json plan = result(squared + std::to_string(sum));
@@ -165,8 +155,7 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
     expect_refused(plan("--max-time " + number), "--max-time must be above 0 and at most");
   }
   for (const std::string number : {"nan", "inf", "0", "0.5"}) {
-    expect_refused(plan("--min-gain " + number),
-                   "--min-gain must be a finite number of at least 1");
+    expect_refused(plan("--min-gain " + number), "--min-gain must be a finite number of at least 1");
   }
   expect_refused(plan("--timeout 1e300"), "--timeout must be an integer from 1 to 1000000");
   expect_refused(plan("--metric low"), "'lower'");

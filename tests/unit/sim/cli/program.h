@@ -45,8 +45,7 @@ class JsonProgram : public support::ProgramFixture {
   }
   /// That of configs/schema.
   static support::JsonSchema schema(const std::string& name) {
-    return support::JsonSchema(
-        nlohmann::json::parse(read(SPTC_SOURCE_DIR "/configs/schema/" + name + ".schema.json")));
+    return support::JsonSchema(nlohmann::json::parse(read(SPTC_SOURCE_DIR "/configs/schema/" + name + ".schema.json")));
   }
   /// What a browser makes of `page`, whose scripts have nothing to complain of.
   std::string opened(const std::string& page) const {

@@ -34,8 +34,7 @@ struct Weights {
     put(name, dims);
   }
   /// [rows, channels, 1, 1] or [channels, rows]: channels below 8 have large weights.
-  void add_consumer(const std::string& name, std::initializer_list<std::int64_t> dims,
-                    std::size_t rows, bool k_first) {
+  void add_consumer(const std::string& name, std::initializer_list<std::int64_t> dims, std::size_t rows, bool k_first) {
     std::vector<float>& own = values[name];
     for (std::size_t i = 0; i < rows * kChannels; ++i) {
       const std::size_t channel = k_first ? i / rows : i % kChannels;
@@ -57,8 +56,8 @@ class PruneChannels : public JsonProgram {
  protected:
   nlohmann::json prune(const std::string& graph) const {
     std::ofstream(path("c.onnx"), std::ios::binary) << onnx::model(graph);
-    nlohmann::json report = json_of("prune " + path("c.onnx") + " --out " + path("p.onnx") +
-                                    " --permute auto --format json");
+    nlohmann::json report =
+        json_of("prune " + path("c.onnx") + " --out " + path("p.onnx") + " --permute auto --format json");
     EXPECT_FALSE(report.at("layers").empty());
     return report;
   }
@@ -104,8 +103,7 @@ std::string block_nodes() {
   return onnx::input("x", 1, {1, 8, 4, 4}) + onnx::node("Conv", {"x", "c1", "b1"}, "h", pads) +
          onnx::node("Mul", {"h", "s1"}, "hs") +
          onnx::node("BatchNormalization", {"hs", "scale", "shift", "mean", "variance"}, "n") +
-         onnx::node("HardSwish", {"n"}, "r") +
-         onnx::node("Conv", {"r", "d"}, "a", pads + onnx::integer("group", 16)) +
+         onnx::node("HardSwish", {"n"}, "r") + onnx::node("Conv", {"r", "d"}, "a", pads + onnx::integer("group", 16)) +
          onnx::node("GlobalAveragePool", {"a"}, "p") + onnx::node("Conv", {"p", "e1"}, "q") +
          onnx::node("Relu", {"q"}, "qr") + onnx::node("Conv", {"qr", "e2"}, "g") +
          onnx::node("HardSigmoid", {"g"}, "gate") + onnx::node("Mul", {"gate", "a"}, "m") +
@@ -139,8 +137,7 @@ TEST_F(PruneChannels, AreInOneOrderThroughNormalisationFiltersAndGates) {
     const std::size_t size = own.size() / kChannels;
     for (std::size_t i = 0; i < own.size(); ++i) {
       const float expected = own[order[i / size] * size + i % size];
-      EXPECT_TRUE(found[i] == expected || (name == std::string("c1") && found[i] == 0))
-          << name << " " << i;
+      EXPECT_TRUE(found[i] == expected || (name == std::string("c1") && found[i] == 0)) << name << " " << i;
     }
   }
   const auto in_order = [&](const std::string& name, std::size_t at, std::size_t from) {
@@ -176,23 +173,20 @@ TEST_F(PruneChannels, AreInOneOrderThroughNormalisationFiltersAndGates) {
 TEST_F(PruneChannels, StayWhereAVectorLiesAlongAnotherAxis) {
   Weights weights = block();
   weights.add("v", {16});  // beside [.., 16, 4, 16] it goes along the last axis
-  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 16}) +
-                    onnx::node("Conv", {"x", "c1"}, "h") + onnx::node("Add", {"h", "v"}, "s") +
-                    onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 16}) + onnx::node("Conv", {"x", "c1"}, "h") +
+                    onnx::node("Add", {"h", "v"}, "s") + onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
 }
 
 TEST_F(PruneChannels, StayWhereTheGraphGivesThemAway) {
   const Weights weights = block();
-  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) +
-                    onnx::node("Conv", {"x", "c1"}, "h") + onnx::node("Conv", {"h", "c2"}, "y") +
-                    onnx::output("h") + onnx::output("y"));
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) + onnx::node("Conv", {"x", "c1"}, "h") +
+                    onnx::node("Conv", {"h", "c2"}, "y") + onnx::output("h") + onnx::output("y"));
 }
 
 TEST_F(PruneChannels, StayWhereAConvolutionHasGroups) {
   Weights weights = block();
   weights.add("grouped", {16, 8, 1, 1});
-  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) +
-                    onnx::node("Conv", {"x", "c1"}, "h") +
+  expect_unpermuted(weights.bytes + onnx::input("x", 1, {1, 8, 4, 4}) + onnx::node("Conv", {"x", "c1"}, "h") +
                     onnx::node("Conv", {"h", "grouped"}, "s", onnx::integer("group", 2)) +
                     onnx::node("Conv", {"s", "c2"}, "y") + onnx::output("y"));
 }

@@ -19,8 +19,7 @@ namespace {
 
 class PruneProgram : public JsonProgram {
  protected:
-  static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape,
-                           const std::vector<float>& values) {
+  static io::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape, const std::vector<float>& values) {
     const auto bytes = std::as_bytes(std::span(values));
     return {name, "F32", std::move(shape), {bytes.begin(), bytes.end()}};
   }
@@ -58,8 +57,7 @@ TEST_F(PruneProgram, ReportOfAConversionIsWhatItsSchemaSays) {
   expect_output("prune " + model({tensor("a", {4, 16}, ramp(64))}) + " --out " + pruned,
                 "1 layers of 64 weights pruned");
   const auto json =
-      json_of("convert " + pruned + " --dtype f16 --layout canonical --format json --out " +
-              path("c.safetensors"));
+      json_of("convert " + pruned + " --dtype f16 --layout canonical --format json --out " + path("c.safetensors"));
   EXPECT_EQ(schema("convert").fault(json), "");
   EXPECT_EQ(json.at("layers"), 1);
 }
@@ -68,14 +66,11 @@ TEST_F(PruneProgram, WeightsWithKFirstComeBackWithTheirExtents) {
   const std::string pruned = path("pruned.safetensors");
   const std::string compressed = path("compressed.safetensors");
   const std::string dense = path("dense.safetensors");
-  expect_output(
-      "prune " + model({tensor("a", {16, 4}, ramp(64))}) + " --transposed a --out " + pruned,
-      "1 layers of 64 weights pruned");
-  expect_output(
-      "convert " + pruned + " --transposed a --dtype f16 --layout canonical --out " + compressed,
-      "1 layers written as canonical");
-  expect_output("convert " + compressed + " --layout dense --out " + dense,
-                "1 layers written as dense");
+  expect_output("prune " + model({tensor("a", {16, 4}, ramp(64))}) + " --transposed a --out " + pruned,
+                "1 layers of 64 weights pruned");
+  expect_output("convert " + pruned + " --transposed a --dtype f16 --layout canonical --out " + compressed,
+                "1 layers written as canonical");
+  expect_output("convert " + compressed + " --layout dense --out " + dense, "1 layers written as dense");
   const io::TensorFile before = io::TensorFile::open(pruned);
   const io::TensorFile after = io::TensorFile::open(dense);
   EXPECT_EQ(after.tensor("a").shape, (std::vector<std::int64_t>{16, 4}));
@@ -104,8 +99,7 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
   broken[9] = std::numeric_limits<float>::quiet_NaN();
   const std::string out = " --out " + path("o.safetensors") + " --masks " + path("m.safetensors");
   expect_nothing_written("prune " + model({tensor("a", {4, 8}, broken)}) + out, "element 9 is NaN");
-  expect_nothing_written("prune " + model({tensor("a", {4, 6}, ramp(24))}) + out,
-                         "k = 6 is no multiple of 4");
+  expect_nothing_written("prune " + model({tensor("a", {4, 6}, ramp(24))}) + out, "k = 6 is no multiple of 4");
   const std::string good = model({tensor("a", {4, 8}, ramp(32)), tensor("c", {3, 5}, ramp(15))});
   expect_nothing_written("prune " + good + out + " --layers c", "layer 'c' cannot be pruned");
   expect_nothing_written("prune " + good + out + " --layers nothing", "none of its 2 tensors");
@@ -130,13 +124,13 @@ TEST_F(PruneProgram, BadInputIsOneSentenceAndWritesNothing) {
 TEST_F(PruneProgram, ThePageShowsErrorsAndPermutationsAndEscapesNames) {
   const std::string hostile = "</script><script>document.title='x'</script><!-- [[DATA]] \"'&";
   const std::vector<float> ones(32, 1.0F);  // half of its energy goes
-  const std::string file = model({tensor("a", {4, 8}, ramp(32)), tensor(hostile, {4, 8}, ones),
-                                  tensor("odd", {2, 6}, ramp(12))});
-  io::write_safetensors(path("x.safetensors"), std::vector{tensor("a", {2, 8}, ramp(16)),
-                                                           tensor(hostile, {2, 8}, ramp(16))});
+  const std::string file =
+      model({tensor("a", {4, 8}, ramp(32)), tensor(hostile, {4, 8}, ones), tensor("odd", {2, 6}, ramp(12))});
+  io::write_safetensors(path("x.safetensors"),
+                        std::vector{tensor("a", {2, 8}, ramp(16)), tensor(hostile, {2, 8}, ramp(16))});
   const std::string page = path("p.html");
-  const auto layers = json_of("prune " + file + " --permute report --activations " +
-                              path("x.safetensors") + " --format json --html " + page)
+  const auto layers = json_of("prune " + file + " --permute report --activations " + path("x.safetensors") +
+                              " --format json --html " + page)
                           .at("layers");
   std::string text = read(page);
   expect_lacks(text, "src=");
@@ -167,9 +161,8 @@ TEST_F(PruneProgram, ThePageOfAModelWithoutInputsHasTheErrorOfWhiteNoise) {
   const std::string page = path("p.html");
   const std::string file = model({tensor("a", {4, 8}, std::vector<float>(32, 1.0F))});
   expect_output("prune " + file + " --html " + page, "1 layers of 32 weights pruned");
-  expect_nothing_written(
-      "prune " + file + " --out " + path("o.safetensors") + " --html " + path("none/p.html"),
-      "none");
+  expect_nothing_written("prune " + file + " --out " + path("o.safetensors") + " --html " + path("none/p.html"),
+                         "none");
   expect_nothing_written("prune " + file + " --html " + file, "model.safetensors");
   if (!support::kHasBrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
@@ -213,11 +206,10 @@ TEST_F(PruneProgram, FiltersWithoutTapsHaveNoElement) {
 
 TEST_F(PruneProgram, WeightsOfAnExternalFileAreNamedAndTheirExtentsAreKnown) {
   const std::string external =
-      onnx::bytes(13, onnx::bytes(1, "location") + onnx::bytes(2, "weights.data")) +
-      onnx::number(14, 1);
-  std::ofstream(path("x.onnx"), std::ios::binary) << onnx::model(
-      onnx::input("x", 1, {64, 32}) + onnx::bytes(5, onnx::tensor("w", 1, {32, 64}, external)) +
-      onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y"));
+      onnx::bytes(13, onnx::bytes(1, "location") + onnx::bytes(2, "weights.data")) + onnx::number(14, 1);
+  std::ofstream(path("x.onnx"), std::ios::binary)
+      << onnx::model(onnx::input("x", 1, {64, 32}) + onnx::bytes(5, onnx::tensor("w", 1, {32, 64}, external)) +
+                     onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y"));
   std::ofstream(path("weights.data"), std::ios::binary) << std::string(32 * 64 * 4, '\1');
   const std::string reason =
       "x.onnx: the values of 'w' are in the external file 'weights.data', which is not read here: "
@@ -253,21 +245,18 @@ TEST_F(PruneProgram, LegalNamesTheNearestShape) {
 TEST_F(PruneProgram, LegalIsByTypeOrderAndGenerationOfEachTensor) {
   const std::vector<std::byte> bytes(std::size_t{64} * 64, std::byte{1});
   io::write_safetensors(path("typed.safetensors"),
-                        std::vector{io::Tensor{"a", "I8", {64, 64}, bytes},
-                                    io::Tensor{"b", "F8_E4M3", {64, 64}, bytes},
-                                    io::Tensor{"c", "F16", {32, 64}, bytes},
-                                    io::Tensor{"d", "F64", {4, 128}, bytes}});
+                        std::vector{io::Tensor{"a", "I8", {64, 64}, bytes}, io::Tensor{"b", "F8_E4M3", {64, 64}, bytes},
+                                    io::Tensor{"c", "F16", {32, 64}, bytes}, io::Tensor{"d", "F64", {4, 128}, bytes}});
   const auto accepted = [&](const std::string& more) {
     std::map<std::string, bool> found;
-    const auto json =
-        json_of("legal " + path("typed.safetensors") + " --format json --arch " + more);
+    const auto json = json_of("legal " + path("typed.safetensors") + " --format json --arch " + more);
     EXPECT_EQ(schema("legal").fault(json), "");
     for (const auto& shape : json.at("shapes")) {
       found[shape.at("name").get<std::string>() + " " + shape.at("dtype").get<std::string>()] =
           !shape.at("libraries").empty();
       for (const auto& library : shape.at("libraries")) {
-        found[shape.at("name").get<std::string>() + ", " +
-              library.at("library").get<std::string>()] = library.at("accepts").get<bool>();
+        found[shape.at("name").get<std::string>() + ", " + library.at("library").get<std::string>()] =
+            library.at("accepts").get<bool>();
       }
     }
     return found;
@@ -287,10 +276,9 @@ TEST_F(PruneProgram, LegalIsByTypeOrderAndGenerationOfEachTensor) {
   EXPECT_TRUE(found.at("c, CUTLASS 3.x, sm100") && found.at("a, CUTLASS 3.x, sm100"));
   EXPECT_FALSE(found.at("c, CUTLASS 3.x, sm90"));
   // Weights [k, m] of 8 bits are those that CUTLASS of sm90 and PyTorch do not take.
-  const std::string graph =
-      onnx::input("x", 3, {64, 64}) +
-      onnx::bytes(5, onnx::tensor("w", 3, {64, 64}, onnx::bytes(9, std::string(4096, '\1')))) +
-      onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y");
+  const std::string graph = onnx::input("x", 3, {64, 64}) +
+                            onnx::bytes(5, onnx::tensor("w", 3, {64, 64}, onnx::bytes(9, std::string(4096, '\1')))) +
+                            onnx::node("MatMul", {"x", "w"}, "y") + onnx::output("y");
   std::ofstream(path("w.onnx"), std::ios::binary) << onnx::model(graph);
   const std::string text = run("legal " + path("w.onnx") + " --arch sm_90").out;
   expect_has(text, "w: 64 x 64, s8 on sm_90; stored [k, m]");
@@ -306,9 +294,7 @@ TEST_F(PruneProgram, LegalShapesAreThoseOfTheLayouts) {
     return run("prune " + file + " --dtype f16 --layout " + layout).exit_code == 0;
   };
   for (const auto& [layout, m, k] :
-       {std::tuple<std::string, std::int64_t, std::int64_t>("cutlass", 32, 32),
-        {"marlin", 64, 32},
-        {"ptx", 16, 32}}) {
+       {std::tuple<std::string, std::int64_t, std::int64_t>("cutlass", 32, 32), {"marlin", 64, 32}, {"ptx", 16, 32}}) {
     EXPECT_TRUE(layout_takes(layout, m, k)) << layout;
     EXPECT_FALSE(layout_takes(layout, m / 2, k)) << layout;
     EXPECT_FALSE(layout_takes(layout, m, k / 2)) << layout;

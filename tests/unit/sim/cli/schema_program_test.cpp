@@ -16,8 +16,7 @@ const std::string kGolden = kSource + "/tests/golden/numerics/";
 
 class SchemaProgram : public sptc::cli::JsonProgram {
  protected:
-  void expect_follows(const std::string& name, const std::string& arguments,
-                      int exit_code = 0) const {
+  void expect_follows(const std::string& name, const std::string& arguments, int exit_code = 0) const {
     const sptc::support::ProgramOutcome outcome = run(arguments);
     ASSERT_EQ(outcome.exit_code, exit_code) << arguments << "\n" << outcome.err;
     EXPECT_EQ(schema(name).fault(nlohmann::json::parse(outcome.out)), "") << arguments;
@@ -26,15 +25,14 @@ class SchemaProgram : public sptc::cli::JsonProgram {
 
 TEST_F(SchemaProgram, OfRunsKnowsWhatEachKindOfThemHas) {
   const std::string json = " --format json --quiet";
-  const std::string bert =
-      "run " + kSource + "/traces/bert_base.json --fidelity analytic --check none";
+  const std::string bert = "run " + kSource + "/traces/bert_base.json --fidelity analytic --check none";
   expect_follows("result", "gemm 300 200 512 --explain" + json);
   expect_follows("result", "gemm 256 256 256 --fidelity datapath --check exact" + json);
   expect_follows("result", "gemm 256 256 256 --arch v100 --variants dense" + json);
   expect_follows("result", bert + " --engine tensorrt --explain" + json);
   expect_follows("result", bert + " --engine pytorch --variants dense" + json);
-  expect_follows("result", "run " + kSource + "/traces/pytorch_semistructured.json --check none" +
-                               " --fidelity analytic" + json);
+  expect_follows("result",
+                 "run " + kSource + "/traces/pytorch_semistructured.json --check none" + " --fidelity analytic" + json);
   expect_follows("result", "run " + kSource + "/traces/digits/mlp.json --fidelity datapath" + json);
 }
 
@@ -44,22 +42,19 @@ TEST_F(SchemaProgram, OfWorkloadsHoldsForWhatImportWrites) {
 }
 
 TEST_F(SchemaProgram, OfComparisonsKnowsBoardsWithoutSparseKernels) {
-  const std::string compare = "compare " + kSource +
-                              "/traces/bert_base.json --fidelity analytic --check none" +
-                              " --format json --quiet ";
+  const std::string compare =
+      "compare " + kSource + "/traces/bert_base.json --fidelity analytic --check none" + " --format json --quiet ";
   expect_follows("comparison", compare + "--arch A100,V100 --dim batch=1,8");
   expect_follows("comparison", compare + "--arch rtx4090 --dim batch=8");  // has measured shapes
   const std::string save = " --check none --quiet --format json --out ";
   run("gemm 256 256 256" + save + path("a.json"));
   run("gemm 256 256 512 --variants dense" + save + path("b.json"));
-  expect_follows("comparison",
-                 "compare " + path("a.json") + " " + path("b.json") + " --format json");
+  expect_follows("comparison", "compare " + path("a.json") + " " + path("b.json") + " --format json");
 }
 
 TEST_F(SchemaProgram, OfValidationsKnowsFewAndManyRows) {
   const std::string json = " --format json --quiet --fidelity analytic";
-  expect_follows("validation",
-                 "validate " + kSource + "/tests/fidelity/data/a100_dense_f16.csv" + json);
+  expect_follows("validation", "validate " + kSource + "/tests/fidelity/data/a100_dense_f16.csv" + json);
   std::ofstream(path("pair.csv")) << "m,n,k,time_us_median,sparsity,power_w\n"
                                      "4096,4096,4096,600,dense,300\n4096,4096,4096,400,2:4,280\n";
   expect_follows("validation", "validate " + path("pair.csv") + json);
@@ -67,29 +62,26 @@ TEST_F(SchemaProgram, OfValidationsKnowsFewAndManyRows) {
 
 TEST_F(SchemaProgram, OfElementsKnowsEveryKindOfInstruction) {
   for (const char* const arguments :
-       {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.m16n8k16.f32.bf16.bf16.f32 --arch sm_80",
-        "mma.m16n8k32.s32.s8.s8.s32", "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch sm_89 --row 3",
-        "wgmma.m64n8k16.f32.f16.f16 --arch H100"}) {
+       {"mma.sp.m16n8k32.f32.f16.f16.f32", "mma.m16n8k16.f32.bf16.bf16.f32 --arch sm_80", "mma.m16n8k32.s32.s8.s8.s32",
+        "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch sm_89 --row 3", "wgmma.m64n8k16.f32.f16.f16 --arch H100"}) {
     expect_follows("element", std::string("show ") + arguments + " --format json");
   }
 }
 
 TEST_F(SchemaProgram, OfInstructionsAndTheirArithmetic) {
   expect_follows("microbench", "microbench --instruction ldmatrix.x4 --format json");
-  expect_follows("microbench",
-                 "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --format json");
+  expect_follows("microbench", "microbench --instruction mma.sp.m16n8k32.f32.f16.f16.f32 --format json");
   expect_follows("verify", "verify " + kGolden + "Volta --format json");
   const std::string set = kGolden + "AdaLovelace/mma.m16n8k32.f32.e4m3.e5m2.f32.";
-  expect_follows("identify", "mma --identify --a " + set + "A.npy --b " + set + "B.npy --c " + set +
-                                 "C.npy --expect " + set + "D.npy --format json");
+  expect_follows("identify", "mma --identify --a " + set + "A.npy --b " + set + "B.npy --c " + set + "C.npy --expect " +
+                                 set + "D.npy --format json");
   expect_follows("instructions", "mma --list --format json");
   expect_follows("instructions", "mma --list --arch A100 --format json");
 }
 
 TEST_F(SchemaProgram, OfEnergiesAndAreas) {
   expect_follows("energy-list", "energy list --format json");
-  for (const char* const board :
-       {"a100-sxm4-80gb", "t4", "a100-sxm4-80gb-mig-2g.20gb", "jetson-agx-orin-64gb"}) {
+  for (const char* const board : {"a100-sxm4-80gb", "t4", "a100-sxm4-80gb-mig-2g.20gb", "jetson-agx-orin-64gb"}) {
     expect_follows("energy-numbers", std::string("energy show ") + board + " --format json");
   }
   for (const char* const board : {"a100-sxm4-80gb", "v100-sxm2-16gb"}) {
@@ -99,8 +91,7 @@ TEST_F(SchemaProgram, OfEnergiesAndAreas) {
 
 TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {
   const std::string gemm = "gemm 64 32 64 --variants dense --fidelity analytic --quiet ";
-  ASSERT_EQ(run(gemm + "--save-operands " + path("o.npz") + " --save-d " + path("d.npz")).exit_code,
-            0);
+  ASSERT_EQ(run(gemm + "--save-operands " + path("o.npz") + " --save-d " + path("d.npz")).exit_code, 0);
   ASSERT_EQ(run(gemm + "--seed 1 --save-d " + path("other.npz")).exit_code, 0);
   const std::string crosscheck = "crosscheck --format json --kernel " + path("o.npz") + " --d ";
   expect_follows("crosscheck-kernel", crosscheck + path("d.npz"));
@@ -109,8 +100,7 @@ TEST_F(SchemaProgram, OfKernelsKnowsPlaces) {
 
 TEST_F(SchemaProgram, OfCapturesAndArchitectures) {
   for (const char* const capture : {"a100", "h800", "l40s"}) {
-    expect_follows("crosscheck", "crosscheck " + kSource + "/tests/hardware/captures/" + capture +
-                                     " --format json");
+    expect_follows("crosscheck", "crosscheck " + kSource + "/tests/hardware/captures/" + capture + " --format json");
   }
   expect_follows("architecture-list", "arch list --format json");
   expect_follows("architecture-report", "arch show a100-sxm4-80gb --format json");

@@ -18,17 +18,14 @@ const std::string kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
 
 class ShowProgram : public sptc::cli::JsonProgram {
  protected:
-  json shown(const std::string& arguments) const {
-    return json_of("show " + arguments + " --format json");
-  }
+  json shown(const std::string& arguments) const { return json_of("show " + arguments + " --format json"); }
 };
 
 TEST_F(ShowProgram, TextFitsIn100ColumnsAndHasEveryPart) {
   const sptc::support::ProgramOutcome outcome = run("show " + kSparse + " --row 3 --col 5");
   ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-  for (const char* part : {"D[3, 5] on sm_80", "2 of every 4 weights", "canonical E[row, column]",
-                           "lane 12", "CUTLASS 2.x, PyTorch", "step 2", "rounded", "D[3, 5] = 0x",
-                           "a100-sxm4-80gb (simulated)"}) {
+  for (const char* part : {"D[3, 5] on sm_80", "2 of every 4 weights", "canonical E[row, column]", "lane 12",
+                           "CUTLASS 2.x, PyTorch", "step 2", "rounded", "D[3, 5] = 0x", "a100-sxm4-80gb (simulated)"}) {
     sptc::cli::expect_has(outcome.out, part);
   }
   std::istringstream lines(outcome.out);
@@ -83,8 +80,7 @@ TEST_F(ShowProgram, PaperHasEveryStep) {
   const std::string page = path("element.html"), end = "</body>";
   ASSERT_EQ(run("show " + kSparse + " --html " + page).exit_code, 0);
   std::string text = read(page);
-  text.replace(text.find(end), end.size(),
-               "<script>window.dispatchEvent(new Event('beforeprint'));</script></body>");
+  text.replace(text.find(end), end.size(), "<script>window.dispatchEvent(new Event('beforeprint'));</script></body>");
   std::ofstream(page) << text;
   const std::string dom = sptc::support::open_in_browser(page, temporary.path()).dom;
   const std::size_t figure = dom.find("id=\"figure\""), others = dom.find("id=\"other-steps\"");
@@ -100,10 +96,9 @@ TEST_F(ShowProgram, PagesOfOtherInstructionsRunInABrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   for (const char* arguments :
-       {"m16n8k16.f32.f16.f16.f32 --arch H100", "mma.sp.m16n8k64.s32.s8.s8.s32",
-        "mma.sp.m16n8k128.s32.s4.s4.s32", "mma.sp.m16n8k16.f32.tf32.tf32.f32",
-        "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch H100", "m8n8k4.f32.f16.f16.f32 --arch V100",
-        "wgmma.sp.m64n8k64.f32.e4m3.e4m3 --arch H100 --row 40 --data zeros"}) {
+       {"m16n8k16.f32.f16.f16.f32 --arch H100", "mma.sp.m16n8k64.s32.s8.s8.s32", "mma.sp.m16n8k128.s32.s4.s4.s32",
+        "mma.sp.m16n8k16.f32.tf32.tf32.f32", "mma.sp.m16n8k64.f32.e4m3.e4m3.f32 --arch H100",
+        "m8n8k4.f32.f16.f16.f32 --arch V100", "wgmma.sp.m64n8k64.f32.e4m3.e4m3 --arch H100 --row 40 --data zeros"}) {
     const std::string page = path("element.html");
     ASSERT_EQ(run(std::string("show ") + arguments + " --html " + page).exit_code, 0);
     SCOPED_TRACE(arguments);

@@ -43,10 +43,8 @@ class StreamsOfTheProgram : public support::ProgramFixture {
 TEST_F(StreamsOfTheProgram, TheExitCodeIsTheSameWhereNobodyHearsTheMessage) {
   for (const char* stderr_to : {" 2>/dev/null", " 2>/dev/full", " 2>&-"}) {
     EXPECT_EQ(run(std::string("gemm 0 1 1") + stderr_to), 2) << stderr_to;
-    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/full") + stderr_to), 2)
-        << stderr_to;
-    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/null") + stderr_to), 0)
-        << stderr_to;
+    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/full") + stderr_to), 2) << stderr_to;
+    EXPECT_EQ(run(std::string("gemm 64 64 64 --fidelity analytic >/dev/null") + stderr_to), 0) << stderr_to;
   }
 }
 
@@ -54,8 +52,7 @@ TEST_F(StreamsOfTheProgram, HelpThatCannotBeWrittenIsAnError) {
   for (const char* arguments : {"--help", "--version", "gemm --help", "sweep plan --help"}) {
     for (const char* stdout_to : {" >/dev/full", " >&-"}) {
       EXPECT_EQ(run(arguments + std::string(stdout_to) + " 2>" + path("err")), 2) << arguments;
-      EXPECT_EQ(read(path("err")),
-                "sptcsim: error: the result cannot be written to standard output\n");
+      EXPECT_EQ(read(path("err")), "sptcsim: error: the result cannot be written to standard output\n");
     }
   }
 }
@@ -74,8 +71,7 @@ TEST_F(StreamsOfTheProgram, NoFileTakesThePlaceOfAClosedStream) {
 TEST_F(StreamsOfTheProgram, ASignalEndsTheProgramThatWaitsForAReaderOfItsReport) {
   ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);  // nobody reads it: the program waits there
   const pid_t child = support::start_program(
-      {"gemm", "64", "64", "64", "--check", "none", "--quiet", "--out", path("pipe")}, path("out"),
-      path("err"));
+      {"gemm", "64", "64", "64", "--check", "none", "--quiet", "--out", path("pipe")}, path("out"), path("err"));
   for (int i = 0; i < 6000 && !catches_interrupts(child); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
@@ -89,10 +85,10 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
   // What a short report is on a terminal, whose buffer holds more than such a report.
   const auto report = [&] {
     support::PseudoTerminal terminal;
-    EXPECT_EQ(support::wait_for_program(support::start_program(
-                  {"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none"},
-                  terminal.name(), path("err"))),
-              0)
+    EXPECT_EQ(
+        support::wait_for_program(support::start_program(
+            {"gemm", "64", "64", "64", "--fidelity", "analytic", "--check", "none"}, terminal.name(), path("err"))),
+        0)
         << read(path("err"));
     return terminal.written();
   };
@@ -100,9 +96,8 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
     const char *terminal, *no_color;
     bool colour;
   };
-  for (const Case& one :
-       {Case{"xterm", nullptr, true}, Case{"xterm", "", true}, Case{"xterm", "1", false},
-        Case{"dumb", nullptr, false}, Case{nullptr, nullptr, false}}) {
+  for (const Case& one : {Case{"xterm", nullptr, true}, Case{"xterm", "", true}, Case{"xterm", "1", false},
+                          Case{"dumb", nullptr, false}, Case{nullptr, nullptr, false}}) {
     const support::Environment terminal("TERM", one.terminal), no_color("NO_COLOR", one.no_color);
     const std::string text = report();
     expect_has(text, "2:4 ");
@@ -111,49 +106,44 @@ TEST_F(StreamsOfTheProgram, AReportHasColourOnATerminalThatKnowsItUnlessItIsRefu
 }
 
 // A title of the window, a colour, a bell, NUL, text that runs backwards, an 8-bit escape, DEL.
-const std::string kHostile =
-    R"(\u001b]0;pwn\u0007\u001b[31mX\u0000\u202egnp\u2066\u009b2J\u007f\u2028)";
+const std::string kHostile = R"(\u001b]0;pwn\u0007\u001b[31mX\u0000\u202egnp\u2066\u009b2J\u007f\u2028)";
 
 TEST_F(StreamsOfTheProgram, NothingOfAFileIsObeyedByATerminal) {
-  std::ofstream(path("board.json"))
-      << R"({"base": "a100-sxm4-80gb", "name": ")" << kHostile
-      << R"(", "sm": {"tensor_core": {"metadata_port_bytes_per_cycle": {"value": 8,
+  std::ofstream(path("board.json")) << R"({"base": "a100-sxm4-80gb", "name": ")" << kHostile
+                                    << R"(", "sm": {"tensor_core": {"metadata_port_bytes_per_cycle": {"value": 8,
            "evidence": "assumed", "source": ")"
-      << kHostile << R"("}}}})";
+                                    << kHostile << R"("}}}})";
   std::ofstream(path("work.json")) << R"({"schema": "gemm-workload/0.2", "name": ")" << kHostile
                                    << R"(", "ops": [{"kind": "gemm", "name": ")" << kHostile
                                    << R"(", "m": 64, "n": 64, "k": 64}]})";
   const std::string board = path("board.json"), work = path("work.json");
   const std::string run_it = "run " + work + " --arch " + board + " --fidelity analytic";
   for (const std::string& command :
-       {"arch show " + board, "arch show --format json " + board, run_it, run_it + " --verbose",
-        run_it + " --explain", run_it + " --format csv", run_it + " --format json",
-        run_it + " --html -", "import " + work, "import " + work + " --format csv",
-        "compare " + work + " --arch " + board + " --quiet", "energy area " + board}) {
+       {"arch show " + board, "arch show --format json " + board, run_it, run_it + " --verbose", run_it + " --explain",
+        run_it + " --format csv", run_it + " --format json", run_it + " --html -", "import " + work,
+        "import " + work + " --format csv", "compare " + work + " --arch " + board + " --quiet",
+        "energy area " + board}) {
     SCOPED_TRACE(command);
     const std::string shown = path("shown");
     EXPECT_LE(run(command + " >" + shown + " 2>&1"), 2);
     const std::string text = read(shown);
     EXPECT_FALSE(text.empty());
-    for (const std::string& obeyed :
-         {std::string("\x1b"), std::string("\a"), std::string(1, '\0'), std::string("\x7f"),
-          std::string("\xe2\x80\xae"), std::string("\xe2\x81\xa6"), std::string("\xe2\x80\xa8"),
-          std::string("\xc2\x9b")}) {
+    for (const std::string& obeyed : {std::string("\x1b"), std::string("\a"), std::string(1, '\0'), std::string("\x7f"),
+                                      std::string("\xe2\x80\xae"), std::string("\xe2\x81\xa6"),
+                                      std::string("\xe2\x80\xa8"), std::string("\xc2\x9b")}) {
       expect_lacks(text, obeyed);
     }
   }
 }
 
 TEST_F(StreamsOfTheProgram, ColoursOfAReportStayWhereAFileHasEscapesOfItsOwn) {
-  std::ofstream(path("work.json"))
-      << R"({"schema": "gemm-workload/0.2", "name": ")" << kHostile
-      << R"(", "ops": [{"kind": "gemm", "name": "a\u0001b", "m": 64, "n": 64, "k": 64}]})";
+  std::ofstream(path("work.json")) << R"({"schema": "gemm-workload/0.2", "name": ")" << kHostile
+                                   << R"(", "ops": [{"kind": "gemm", "name": "a\u0001b", "m": 64, "n": 64, "k": 64}]})";
   const support::Environment known("TERM", "xterm"), no_color("NO_COLOR", nullptr);
   support::PseudoTerminal terminal;
-  EXPECT_EQ(
-      support::wait_for_program(support::start_program(
-          {"run", path("work.json"), "--fidelity", "analytic"}, terminal.name(), path("err"))),
-      0)
+  EXPECT_EQ(support::wait_for_program(support::start_program({"run", path("work.json"), "--fidelity", "analytic"},
+                                                             terminal.name(), path("err"))),
+            0)
       << read(path("err"));
   std::string text = terminal.written();
   expect_has(text, "\033[1m2:4 ");

@@ -40,9 +40,7 @@ class SweepProgram : public sptc::support::ProgramFixture {
                {"option": "variants", "values": ["dense", "both"]}]})");
   }
 
-  std::string rows(const std::string& name) const {
-    return sptc::support::database_rows(path(name));
-  }
+  std::string rows(const std::string& name) const { return sptc::support::database_rows(path(name)); }
   void write(const std::string& name, const std::string& text) const {
     std::ofstream(path(name), std::ios::binary) << text;
   }
@@ -65,8 +63,7 @@ class SweepProgram : public sptc::support::ProgramFixture {
   }
 
   /// The exit code of a sweep that goes on after one that was killed after `time`.
-  int killed_and_repeated(const std::string& spec, const std::string& db,
-                          std::chrono::duration<double> time) const {
+  int killed_and_repeated(const std::string& spec, const std::string& db, std::chrono::duration<double> time) const {
     const pid_t child = start({spec, "--db", db});
     std::this_thread::sleep_for(time);
     ::kill(child, SIGKILL);
@@ -212,8 +209,8 @@ TEST_F(SweepProgram, PlansWithoutSimulating) {
 }
 
 TEST_F(SweepProgram, APlanNamesDesignsWithoutEnergiesAndWhatHasNoClosedForm) {
-  nlohmann::json own = nlohmann::json::parse(
-      read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs/a100-sxm4-80gb.json"));
+  nlohmann::json own =
+      nlohmann::json::parse(read(std::filesystem::path(SPTC_SOURCE_DIR) / "configs/a100-sxm4-80gb.json"));
   own["name"] = "own";
   write("own.json", own.dump());
   write("p.json",
@@ -232,9 +229,8 @@ TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
       "axes": [{"option": "seed", "range": {"from": 1, "to": 3000, "step": 1}}]})");
   const pid_t child = start({path("long.json"), "--db", path("long.sqlite.1"), "--shard", "1/2"});
   const auto status = [&] {
-    sptc::support::wait_for_program(
-        sptc::support::start_program({"sweep", "status", path("long.sqlite"), "--format", "json"},
-                                     path("s.out"), path("s.err")));
+    sptc::support::wait_for_program(sptc::support::start_program(
+        {"sweep", "status", path("long.sqlite"), "--format", "json"}, path("s.out"), path("s.err")));
     return nlohmann::json::parse(read(path("s.out")), nullptr, false);
   };
   nlohmann::json now;
@@ -265,8 +261,7 @@ TEST_F(SweepProgram, TheStatusTellsFromOutsideWhatASweepDoes) {
 TEST_F(SweepProgram, EmitsScriptsThatRun) {
   const std::string whole = undisturbed();
   for (const char* kind : {"slurm", "gnu-parallel"}) {
-    const Outcome script =
-        sweep({"emit", kind, path("s.json"), "--shards", "3", "--db", path("it's here.sqlite")});
+    const Outcome script = sweep({"emit", kind, path("s.json"), "--shards", "3", "--db", path("it's here.sqlite")});
     EXPECT_EQ(script.exit_code, 0) << script.err;
     write("job.sh", script.out);
     EXPECT_EQ(std::system(("bash -n " + path("job.sh")).c_str()), 0) << script.out;
@@ -288,15 +283,14 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
-  const Outcome script = sweep(with(
-      {"--time=1:30:00", "--mem=16G", "--partition=gpu,long", "--account=my-lab", "--whole-node",
-       "--at-once=4", "--setup=module load gcc", "--setup=cd /tmp", "--sbatch=--qos=high"}));
+  const Outcome script =
+      sweep(with({"--time=1:30:00", "--mem=16G", "--partition=gpu,long", "--account=my-lab", "--whole-node",
+                  "--at-once=4", "--setup=module load gcc", "--setup=cd /tmp", "--sbatch=--qos=high"}));
   EXPECT_EQ(script.exit_code, 0) << script.err;
   for (const char* const line :
-       {"#SBATCH --array=1-8%4\n", "#SBATCH --exclusive\n", "#SBATCH --nodes=1\n",
-        "#SBATCH --time=1:30:00\n", "#SBATCH --mem=16G\n", "#SBATCH --partition=gpu,long\n",
-        "#SBATCH --account=my-lab\n", "#SBATCH --qos=high\n", "\nmodule load gcc\ncd /tmp\n",
-        "--jobs \"${SLURM_CPUS_ON_NODE:-1}\""}) {
+       {"#SBATCH --array=1-8%4\n", "#SBATCH --exclusive\n", "#SBATCH --nodes=1\n", "#SBATCH --time=1:30:00\n",
+        "#SBATCH --mem=16G\n", "#SBATCH --partition=gpu,long\n", "#SBATCH --account=my-lab\n", "#SBATCH --qos=high\n",
+        "\nmodule load gcc\ncd /tmp\n", "--jobs \"${SLURM_CPUS_ON_NODE:-1}\""}) {
     sptc::cli::expect_has(script.out, line);
   }
   sptc::cli::expect_lacks(script.out, "--cpus-per-task");
@@ -311,8 +305,7 @@ TEST_F(SweepProgram, ASlurmScriptSaysWhatTheClusterNeeds) {
   sptc::cli::expect_has(sweep(with({"--sbatch=" + comment})).out, "#SBATCH " + comment + "\n");
   expect_refused(with({"--at-once", "0"}), "--at-once");
   expect_refused(with({"--whole-node", "--jobs", "2"}), "--jobs has no effect with --whole-node");
-  sptc::cli::expect_has(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err,
-                        "MaxArraySize");
+  sptc::cli::expect_has(sweep({"emit", "slurm", path("s.json"), "--shards", "5000"}).err, "MaxArraySize");
 }
 
 TEST_F(SweepProgram, RefusesWhatItCannotDo) {
@@ -329,11 +322,9 @@ TEST_F(SweepProgram, RefusesWhatItCannotDo) {
   expect_refused({"report", path("s.json")}, "no results of a sweep");
   expect_refused({"merge", path("s.json"), "--out", path("m")}, "no results of a sweep");
   const std::pair<std::string, std::string> specs[] = {
-      {R"("options": {"memory": "x.so"})",
-       "/options: --memory loads code, which no specification may name"},
+      {R"("options": {"memory": "x.so"})", "/options: --memory loads code, which no specification may name"},
       {R"("axes": [{"option": "memory", "values": ["x.so"]}])", "/axes/0: --memory loads code"},
-      {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])",
-       "/axes/0: unknown --fidelity 'magic'"}};
+      {R"("axes": [{"option": "fidelity", "values": ["timing", "magic"]}])", "/axes/0: unknown --fidelity 'magic'"}};
   for (const auto& [spec, problem] : specs) {
     write("bad.json", R"({"schema": "sptcsim-sweep/0.1", "name": "bad",
         "workloads": [{"m": 1, "n": 1, "k": 1}], )" +
@@ -350,15 +341,12 @@ TEST_F(SweepProgram, AConditionThatLeavesNoPointOrCannotBeEvaluatedLeavesNoFile)
         "axes": [{"parameter": "/sms", "values": [1, 2]}]})";
   };
   write("none.json", with_condition("sms > 2"));
-  expect_refused({path("none.json"), "--db", path("none.sqlite")},
-                 "/where: leaves none of the 2 points");
+  expect_refused({path("none.json"), "--db", path("none.sqlite")}, "/where: leaves none of the 2 points");
   expect_refused({"plan", path("none.json")}, "/where: leaves none of the 2 points");
-  expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"},
-                 "/where: leaves none of the 2 points");
+  expect_refused({"emit", "slurm", path("none.json"), "--shards", "2"}, "/where: leaves none of the 2 points");
   expect_refused({"emit", path("none.json")}, "emit: one of slurm, gnu-parallel stands before '");
   write("none.json", with_condition("sms == 'x'"));
-  expect_refused({path("none.json"), "--db", path("none.sqlite")},
-                 "/where: leaves none of the 2 points");
+  expect_refused({path("none.json"), "--db", path("none.sqlite")}, "/where: leaves none of the 2 points");
   write("none.json", with_condition("1 / (sms - 1)"));
   expect_refused({path("none.json"), "--db", path("none.sqlite")},
                  "/where: in '1 / (sms - 1)': gives no number at a point");
@@ -372,9 +360,7 @@ TEST_F(SweepProgram, TheReportRunsInABrowser) {
     GTEST_SKIP() << "not run: there is no Chromium";
   }
   undisturbed();
-  ASSERT_EQ(sweep({"report", path("whole.sqlite"), "--format", "html", "--out", path("r.html")})
-                .exit_code,
-            0);
+  ASSERT_EQ(sweep({"report", path("whole.sqlite"), "--format", "html", "--out", path("r.html")}).exit_code, 0);
   const std::string dom = sptc::support::open_in_browser(path("r.html"), temporary.path()).dom;
   sptc::cli::expect_has(dom, "data-ready=\"yes\"");
   sptc::cli::expect_has(dom, "32 of 32 rows");

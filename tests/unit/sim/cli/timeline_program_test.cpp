@@ -122,8 +122,7 @@ TEST_F(TimelineProgram, TimelineHasTracksThatDoNotOverlapAndPairsThatEnd) {
 
 TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
   const std::string whole = kGemm + " --no-extrapolate --format json --window 0:100000000";
-  const json bytes =
-      json_of(whole + " --timeline " + path("t.json"))["operations"][0]["sparse"]["bytes"];
+  const json bytes = json_of(whole + " --timeline " + path("t.json"))["operations"][0]["sparse"]["bytes"];
   const json document = json::parse(read(path("t.json")));
   std::map<std::string, double> moved;
   std::map<int, std::int64_t> busy;
@@ -135,8 +134,7 @@ TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
       busy[event["tid"]] += event["dur"].get<std::int64_t>();
     }
   }
-  EXPECT_NEAR(moved["L2: bytes per cycle"], bytes["l2"].get<double>(),
-              0.01 * bytes["l2"].get<double>());
+  EXPECT_NEAR(moved["L2: bytes per cycle"], bytes["l2"].get<double>(), 0.01 * bytes["l2"].get<double>());
   EXPECT_NEAR(moved["DRAM: bytes read per cycle"], bytes["hbm_read"].get<double>(),
               0.01 * bytes["hbm_read"].get<double>());
   EXPECT_GT(busy[1], 0);
@@ -145,8 +143,7 @@ TEST_F(TimelineProgram, TheMemoryMovesTheBytesOfTheReport) {
 }
 
 TEST_F(TimelineProgram, ALongLogIsShownInStretches) {
-  const std::string gemm =
-      "gemm 4096 2048 2048 --variants sparse --check none --quiet --no-extrapolate";
+  const std::string gemm = "gemm 4096 2048 2048 --variants sparse --check none --quiet --no-extrapolate";
   ASSERT_EQ(run(gemm + " --window 0:100000000 --timeline " + path("long.json")).exit_code, 0);
   const std::string text = read(path("long.json"));
   EXPECT_LT(text.size(), 2'000'000U);
@@ -178,8 +175,7 @@ TEST_F(TimelineProgram, ALongLogIsShownInStretches) {
 TEST_F(TimelineProgram, TheWindowLimitsWhatIsLoggedAndNothingElse) {
   const std::string report = run(kGemm + " --format json").out;
   EXPECT_EQ(run(kGemm + " --format json --timeline " + path("all.json")).out, report);
-  EXPECT_EQ(run(kGemm + " --format json --window 1100:1200 --timeline " + path("part.json")).out,
-            report);
+  EXPECT_EQ(run(kGemm + " --format json --window 1100:1200 --timeline " + path("part.json")).out, report);
   const json part = json::parse(read(path("part.json")));
   EXPECT_LT(read(path("part.json")).size(), read(path("all.json")).size() / 2);
   for (const json& event : part["traceEvents"]) {
@@ -195,7 +191,7 @@ TEST_F(TimelineProgram, RefusesInOneSentence) {
   expect_refused(kGemm + timeline + " --fidelity analytic", "--fidelity analytic");
   expect_refused(kGemm + timeline + " --window 5", "FIRST:LAST");
   expect_refused(kGemm + timeline + " --window 5:5", "--window must be");
-  expect_refused(kGemm + " --window 0:5", "--window is of --timeline");
+  expect_refused(kGemm + " --window 0:5", "--window needs --timeline");
   expect_refused("gemm 256 256 256 --arch H100 --quiet" + timeline, "wgmma");
 }
 

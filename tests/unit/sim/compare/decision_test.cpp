@@ -98,14 +98,32 @@ TEST(Decision, CountsOfAMixFitTheirColumn) {
 
 TEST(Decision, ListsAreWaysOrAnOption) {
   run::SimulationOptions options;
-  const TriedWays ways = parse_ways({"bf16"}, {"2:4"}, {"1", "2"}, options);
-  EXPECT_EQ(ways.gpus, (std::vector<int>{1, 2}));
+  const TriedWays ways = parse_ways({{"bf16"}, {"2:4"}, {"1", "2"}, {}}, options);
+  EXPECT_EQ(ways.gpus, (std::vector<GpuSplit>{{1, 1}, {2, 1}}));
   EXPECT_FALSE(ways.dense);
   EXPECT_TRUE(ways.sparse);
-  EXPECT_TRUE(parse_ways({"bf16"}, {"auto"}, {}, options).dense);
+  EXPECT_TRUE(parse_ways({{"bf16"}, {"auto"}, {}, {}}, options).dense);
   EXPECT_TRUE(options.sparsity_auto);
-  EXPECT_THROW(parse_ways({"bf16"}, {"dense", "auto"}, {}, options), base::InputError);
-  EXPECT_THROW(parse_ways({"bf16"}, {"dense", "dense"}, {}, options), base::InputError);
+  EXPECT_THROW(parse_ways({{"bf16"}, {"dense", "auto"}, {}, {}}, options), base::InputError);
+  EXPECT_THROW(parse_ways({{"bf16"}, {"dense", "dense"}, {}, {}}, options), base::InputError);
+}
+
+TEST(Decision, ExpertsAreSharedOutBesideLayersThatAreSplit) {
+  run::SimulationOptions options;
+  const auto gpus_of = [&](const std::vector<std::string>& tp, const std::vector<std::string>& ep) {
+    return parse_ways({{"e4m3"}, {}, tp, ep}, options).gpus;
+  };
+  using Splits = std::vector<GpuSplit>;
+  EXPECT_EQ(gpus_of({}, {}), (Splits{{1, 1}}));
+  EXPECT_EQ(gpus_of({}, {"8", "16"}), (Splits{{1, 8}, {1, 16}}));
+  EXPECT_EQ(gpus_of({"1", "8"}, {"1", "8"}), (Splits{{1, 1}, {8, 1}, {1, 8}}));
+  EXPECT_THROW(gpus_of({}, {"8", "8"}), base::InputError);
+  EXPECT_THROW(gpus_of({}, {"73"}), base::InputError);
+  ComparedPoint one = comparison().points[0];
+  one.pass.gpus = 8;
+  EXPECT_EQ(choice_words(one, one.candidates[0]), one.type + " dense over 8 GPUs");
+  one.pass.shares_experts = true;
+  EXPECT_EQ(choice_words(one, one.candidates[0]), one.type + " dense, experts over 8 GPUs");
 }
 
 TEST(Decision, SaysWhetherTheErrorOfGainsTellsTwoApart) {
@@ -175,9 +193,9 @@ TEST(Decision, IsTheSameAsJsonCsvAndPage) {
   const std::string csv = comparison_csv(all);
   EXPECT_EQ(std::count(csv.begin(), csv.end(), '\n'), 1 + 6);
   EXPECT_NE(csv.find("\"a \"\"reason\"\", with a comma\""), std::string::npos);
-  const std::size_t columns = static_cast<std::size_t>(
-      std::count(csv.begin(), csv.begin() + static_cast<std::ptrdiff_t>(csv.find('\r')), ','));
-  EXPECT_EQ(columns, 29U);
+  const std::size_t columns =
+      static_cast<std::size_t>(std::count(csv.begin(), csv.begin() + static_cast<std::ptrdiff_t>(csv.find('\r')), ','));
+  EXPECT_EQ(columns, 30U);
   const std::string page = comparison_page(all, "sptcsim compare x");
   EXPECT_NE(page.find("sptcsim compare x"), std::string::npos);
   EXPECT_EQ(page.find("src="), std::string::npos);

@@ -15,17 +15,13 @@ namespace sptc::config {
 namespace {
 
 /// Numbers that a file may leave out, for they are there for designs of one's own.
-const std::map<std::string, int> kDesign{{"selector_kept", 3},
-                                         {"mma_m", 32},
-                                         {"mma_n", 64},
-                                         {"mma_k_bytes", 128},
-                                         {"accumulator_fraction_bits", 17},
-                                         {"accumulator_step_bytes", 8}};
+const std::map<std::string, int> kDesign{
+    {"selector_kept", 3},         {"mma_m", 32}, {"mma_n", 64}, {"mma_k_bytes", 128}, {"accumulator_fraction_bits", 17},
+    {"accumulator_step_bytes", 8}};
 
 TEST(Architecture, ReadsADesignOfOnesOwn) {
   const auto write = [](json& document, const std::string& key, int value) {
-    document["sm"]["tensor_core"][key] = {
-        {"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
+    document["sm"]["tensor_core"][key] = {{"value", value}, {"evidence", "assumed"}, {"source", "what if"}};
   };
   const std::string text = changed([&](json& document) {
     for (const auto& [key, value] : kDesign) {
@@ -41,9 +37,8 @@ TEST(Architecture, ReadsADesignOfOnesOwn) {
                                    {"mma_k_bytes", 8},
                                    {"accumulator_step_bytes", 24},
                                    {"selector_kept", 5}}) {
-    expect_refused(
-        [&, &name = key, &wrong = value](json& document) { write(document, name, wrong); },
-        {std::string("/sm/tensor_core/") + key, std::to_string(value)});
+    expect_refused([&, &name = key, &wrong = value](json& document) { write(document, name, wrong); },
+                   {std::string("/sm/tensor_core/") + key, std::to_string(value)});
   }
 }
 
@@ -60,11 +55,9 @@ TEST(Architecture, ThatSaysNothingOfItsDesignHasTheHardwares) {
 
 TEST(VariedArchitecture, GivesWhatTheDocumentWouldGiveTimeAndAgain) {
   const Architecture base = load_architecture("a100-sxm4-80gb");
-  const std::vector<std::pair<std::string, double>> numbers{{"/sms", 54},
-                                                            {"/memory/dram_gb_per_s", 1000}};
+  const std::vector<std::pair<std::string, double>> numbers{{"/sms", 54}, {"/memory/dram_gb_per_s", 1000}};
   VariedArchitecture varied(base);
-  const std::vector<std::pair<std::string, double>> others{{"/sm/registers", 1024},
-                                                           {"/memory/dram_gb_per_s", 7}};
+  const std::vector<std::pair<std::string, double>> others{{"/sm/registers", 1024}, {"/memory/dram_gb_per_s", 7}};
   ASSERT_NE(varied.with(others, "another test"), nullptr);
   const Architecture* const quick = varied.with(numbers, "a test");
   ASSERT_NE(quick, nullptr);
@@ -84,9 +77,8 @@ TEST(VariedArchitecture, GivesWhatTheDocumentWouldGiveTimeAndAgain) {
     EXPECT_EQ(quick->parameters[i].source, slow.parameters[i].source);
   }
   using Numbers = std::vector<std::pair<std::string, double>>;
-  for (const Numbers& refused :
-       {Numbers{{"/sms", 0}}, Numbers{{"/sms", 1.5}}, Numbers{{"/kernels/library", 1}},
-        Numbers{{"/nothing", 1}}, Numbers{{"/memory/l2_far_latency_cycles", 10}}}) {
+  for (const Numbers& refused : {Numbers{{"/sms", 0}}, Numbers{{"/sms", 1.5}}, Numbers{{"/kernels/library", 1}},
+                                 Numbers{{"/nothing", 1}}, Numbers{{"/memory/l2_far_latency_cycles", 10}}}) {
     EXPECT_EQ(varied.with(refused, "a test"), nullptr) << refused.front().first;
   }
 }
@@ -95,9 +87,8 @@ TEST(Architecture, LetsOnlyWhatAnArchitectureCanLackBeZero) {
   const auto with_zero = [](const char* section, const char* key) {
     return [=](json& document) { document[json::json_pointer(section)][key]["value"] = 0; };
   };
-  EXPECT_EQ(parse_architecture(changed(with_zero("/sm", "wgmma_interval_cycles")), "x.json")
-                .gpu.sm.wgmma_interval_cycles,
-            0);
+  EXPECT_EQ(
+      parse_architecture(changed(with_zero("/sm", "wgmma_interval_cycles")), "x.json").gpu.sm.wgmma_interval_cycles, 0);
   EXPECT_EQ(parse_architecture(changed(with_zero("/sm/tensor_core", "f64_multipliers")), "x.json")
                 .gpu.sm.tensor_core.f64_multipliers,
             0);
@@ -120,8 +111,7 @@ TEST(Architecture, WhatIsAssumedAsFittedForAnotherGpuIsThatNumber) {
     for (const auto& [key, entry] : kernels.items()) {
       const std::string source = entry.is_object() ? entry.value("source", "") : "";
       if (source.starts_with(kAsFitted)) {
-        const std::string other =
-            source.substr(kAsFitted.size(), source.find(':') - kAsFitted.size());
+        const std::string other = source.substr(kAsFitted.size(), source.find(':') - kAsFitted.size());
         EXPECT_EQ(entry.at("value"), kernels_of(other).at(key).at("value")) << name << ' ' << key;
         ++compared;
       }

@@ -32,8 +32,7 @@ TEST(BoardNames, KnowTheWordsOfVendorsWhateverTheirSpelling) {
   EXPECT_EQ(board_name("V100"), "v100-sxm2-16gb");
   for (const char* const name : {"B200", "L40S", "L4", "A30", "A40", "T4", "RTX4090", "RTX3090"}) {
     std::string lower(name);
-    std::ranges::transform(lower, lower.begin(),
-                           [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     EXPECT_EQ(board_name(name), lower);
   }
   EXPECT_EQ(board_name("NVIDIA GeForce RTX 4090"), "rtx4090");
@@ -43,23 +42,22 @@ TEST(BoardNames, KnowTheWordsOfVendorsWhateverTheirSpelling) {
 }
 
 TEST(BoardNames, KnowTheGpusOf2026) {
-  for (const auto& [word, board] :
-       std::map<std::string, std::string>{{"Orin", "jetson-agx-orin-64gb"},
-                                          {"Jetson AGX Orin", "jetson-agx-orin-64gb"},
-                                          {"Thor", "jetson-agx-thor"},
-                                          {"RTX3060", "rtx3060"},
-                                          {"A10", "a10"},
-                                          {"A6000", "rtx-a6000"},
-                                          {"RTX A6000", "rtx-a6000"},
-                                          {"H20", "h20"},
-                                          {"L20", "l20"},
-                                          {"RTX5090", "rtx5090"},
-                                          {"NVIDIA GeForce RTX 5070 Ti", "rtx5070ti"},
-                                          {"RTXPRO6000", "rtx-pro-6000-blackwell"},
-                                          {"rtx-pro-6000", "rtx-pro-6000-blackwell"},
-                                          {"B300", "b300"},
-                                          {"gb-200", "gb200"},
-                                          {"GB300", "gb300"}}) {
+  for (const auto& [word, board] : std::map<std::string, std::string>{{"Orin", "jetson-agx-orin-64gb"},
+                                                                      {"Jetson AGX Orin", "jetson-agx-orin-64gb"},
+                                                                      {"Thor", "jetson-agx-thor"},
+                                                                      {"RTX3060", "rtx3060"},
+                                                                      {"A10", "a10"},
+                                                                      {"A6000", "rtx-a6000"},
+                                                                      {"RTX A6000", "rtx-a6000"},
+                                                                      {"H20", "h20"},
+                                                                      {"L20", "l20"},
+                                                                      {"RTX5090", "rtx5090"},
+                                                                      {"NVIDIA GeForce RTX 5070 Ti", "rtx5070ti"},
+                                                                      {"RTXPRO6000", "rtx-pro-6000-blackwell"},
+                                                                      {"rtx-pro-6000", "rtx-pro-6000-blackwell"},
+                                                                      {"B300", "b300"},
+                                                                      {"gb-200", "gb200"},
+                                                                      {"GB300", "gb300"}}) {
     EXPECT_EQ(board_name(word), board) << word;
   }
   // Near names are other GPUs.
@@ -82,10 +80,9 @@ TEST(BoardNames, EachShippedAliasMeansAShippedBoardAndNoOther) {
   for (const auto& [alias, board] : aliases) {
     EXPECT_NE(std::ranges::find(names, board), names.end()) << alias;
     EXPECT_EQ(board_name(alias), board);
-    EXPECT_TRUE(std::ranges::none_of(names,
-                                     [&, &word = alias](const std::string& name) {
-                                       return base::plain_name(name) == base::plain_name(word);
-                                     }))
+    EXPECT_TRUE(std::ranges::none_of(
+        names,
+        [&, &word = alias](const std::string& name) { return base::plain_name(name) == base::plain_name(word); }))
         << alias << " is the name of a board";
   }
   EXPECT_GT(aliases.size(), 20u);
@@ -95,16 +92,16 @@ TEST(BoardNames, SayOfTheNearestWhetherItIsAnotherChip) {
   const auto refused = [](const char* word, std::initializer_list<std::string_view> parts) {
     support::expect_input_error([&] { load_architecture(word); }, parts);
   };
-  refused("rtx5070", {"unknown architecture 'rtx5070' (a GB205, not among the boards",
-                      "'rtx5070ti' (another chip, GB203)"});
+  refused("rtx5070",
+          {"unknown architecture 'rtx5070' (a GB205, not among the boards", "'rtx5070ti' (another chip, GB203)"});
   refused("l40", {"a AD102, not among", "'l40s' (the same chip)"});
   refused("rtx3080", {"a GA102, not among", "'rtx3090' (the same chip)"});
   refused("b100", {"a GB100, not among", "'b200' (the same chip)"});
   refused("rtx4091", {"nearest valid: 'rtx4090' (another chip, AD102, unless misspelt)"});
   refused("mi300x", {"another chip", "unless misspelt"});
-  support::expect_input_error([] { load_energy("rtx5070"); },
-                              {"unknown energy file 'rtx5070' (a GB205, not among the boards",
-                               "'rtx5070ti' (another chip, GB203)"});
+  support::expect_input_error(
+      [] { load_energy("rtx5070"); },
+      {"unknown energy file 'rtx5070' (a GB205, not among the boards", "'rtx5070ti' (another chip, GB203)"});
 }
 
 TEST(BoardNames, HaveTheChipsOfTheirDescriptions) {
@@ -123,8 +120,7 @@ TEST(BoardNames, HaveTheChipsOfTheirDescriptions) {
 TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
   const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "common");
-  std::filesystem::copy_file(std::string(SPTC_SOURCE_DIR) + "/configs/a40.json",
-                             directory.path() / "a40.json");
+  std::filesystem::copy_file(std::string(SPTC_SOURCE_DIR) + "/configs/a40.json", directory.path() / "a40.json");
   const auto write = [&](const std::string& text) {
     io::write_file(directory.path() / "common" / "aliases.json", text);
   };
@@ -133,9 +129,8 @@ TEST(BoardNames, MayBeAddedInADirectoryOfTheUsersOwn) {
   EXPECT_EQ(load_architecture("Mine").gpu.name, "a40");
   EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
   write(R"({"aliases": {"mine": 40}})");
-  support::expect_input_error(
-      [] { board_name("mine"); },
-      {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
+  support::expect_input_error([] { board_name("mine"); },
+                              {"aliases.json: /aliases/mine: must be a string that is not empty, not 40"});
   write(R"({"alias": {}})");
   support::expect_input_error([] { board_name("mine"); }, {"aliases.json", "unknown key 'alias'"});
 }

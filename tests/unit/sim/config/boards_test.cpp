@@ -23,9 +23,8 @@ TEST(Boards, GeForceBoardsAddInF32AtHalfTheRateAndOthersAtTheWholeOne) {
 
 TEST(Boards, BoardsOfOneChipDifferInWhatTheirDataSheetsSay) {
   const gpu::GpuSpec sxm = load_architecture("a100-sxm4-80gb").gpu;
-  for (const auto& [name, gb_per_s] : {std::pair("a100-pcie-80gb", 1935.0),
-                                       {"a100-pcie-40gb", 1555.0},
-                                       {"a100-sxm4-40gb", 1555.0}}) {
+  for (const auto& [name, gb_per_s] :
+       {std::pair("a100-pcie-80gb", 1935.0), {"a100-pcie-40gb", 1555.0}, {"a100-sxm4-40gb", 1555.0}}) {
     const gpu::GpuSpec board = load_architecture(name).gpu;
     EXPECT_EQ(board.memory.dram_gb_per_s, gb_per_s) << name;
     EXPECT_EQ(board.sms, sxm.sms);
@@ -85,8 +84,7 @@ TEST(Boards, HaveEnergiesAndThePowerLimitOfItsDataSheet) {
                                              {"t4", 70},
                                              {"v100-sxm2-16gb", 300}};
   for (const std::string& name : architecture_names()) {
-    const energy::PowerSpec power =
-        power_spec(load_energy(name).config, load_architecture(name).gpu);
+    const energy::PowerSpec power = power_spec(load_energy(name).config, load_architecture(name).gpu);
     const auto mig = name.find("-mig-");
     const double limit = limits.at(name.substr(0, mig));
     const double sevenths = mig == std::string::npos ? 7 : name[mig + 5] - '0';

@@ -21,14 +21,12 @@ inline const std::string kA100 = SPTC_SOURCE_DIR "/configs/a100-sxm4-80gb.json";
 
 /// The A100 file, with all numbers that it might leave out, after `change`.
 inline std::string changed(const std::function<void(json&)>& change) {
-  json document = with_common_numbers(json::parse(io::read_text_file(kA100, 1 << 20)),
-                                      read_common_numbers(), kA100);
+  json document = with_common_numbers(json::parse(io::read_text_file(kA100, 1 << 20)), read_common_numbers(), kA100);
   change(document);
   return document.dump(2);
 }
 
-inline void expect_refused(const std::function<void(json&)>& change,
-                           std::initializer_list<std::string_view> parts) {
+inline void expect_refused(const std::function<void(json&)>& change, std::initializer_list<std::string_view> parts) {
   const std::string text = changed(change);
   support::expect_input_error([&] { parse_architecture(text, "x.json"); }, parts);
 }

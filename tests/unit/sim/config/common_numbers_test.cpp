@@ -61,10 +61,9 @@ TEST(CommonNumbers, FollowFromWhatTheFileSays) {
 }
 
 TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
-  json design{
-      {"base", "a100-sxm4-80gb"},
-      {"name", "x"},
-      {"sm", {{"tensor_core", {{"dot_units", number(64)}, {"f32_dot_units", number(64)}}}}}};
+  json design{{"base", "a100-sxm4-80gb"},
+              {"name", "x"},
+              {"sm", {{"tensor_core", {{"dot_units", number(64)}, {"f32_dot_units", number(64)}}}}}};
   const auto selector = [&] {
     return parse_architecture(design.dump(), "x.json").gpu.sm.tensor_core.selector_bytes_per_cycle;
   };
@@ -77,12 +76,8 @@ TEST(CommonNumbers, StayThoseOfTheBaseUntilNullAsksForThemAnew) {
 TEST(CommonNumbers, ThatWouldFollowFromFactorsTooLargeTogetherNameThem) {
   json design{{"base", "a100-sxm4-80gb"}, {"name", "x"}};
   json& core = design["sm"]["tensor_core"];
-  core = {{"dot_units", number(4096)},
-          {"dot_width_bytes", number(512)},
-          {"selector_bytes_per_cycle", nullptr}};
-  const auto message = [&] {
-    return support::input_error_of([&] { parse_architecture(design.dump(), "x.json"); });
-  };
+  core = {{"dot_units", number(4096)}, {"dot_width_bytes", number(512)}, {"selector_bytes_per_cycle", nullptr}};
+  const auto message = [&] { return support::input_error_of([&] { parse_architecture(design.dump(), "x.json"); }); };
   EXPECT_EQ(message(),
             "x.json: /sm/tensor_core/dot_units: 4096 x dot_width_bytes 512 makes "
             "selector_bytes_per_cycle 2097152, more than 1048576: lower one of the two, or give "
@@ -114,16 +109,13 @@ TEST(CommonNumbers, AreNoHalfOfARefresh) {
     const std::string why = std::string("/memory: has ") + given + " without " + other;
     json whole = read("a100-sxm4-80gb.json");
     whole["memory"][given] = number(given == time ? 120 : 1900);
-    support::expect_input_error([&] { parse_architecture(whole.dump(), "x.json"); },
-                                {"x.json: " + why});
+    support::expect_input_error([&] { parse_architecture(whole.dump(), "x.json"); }, {"x.json: " + why});
     const json removed{{"base", "a40"}, {"name", "x"}, {"memory", {{other, nullptr}}}};
-    support::expect_input_error([&] { parse_architecture(removed.dump(), "x.json"); },
-                                {"x.json: " + why});
+    support::expect_input_error([&] { parse_architecture(removed.dump(), "x.json"); }, {"x.json: " + why});
     const json changed{{"base", "a40"}, {"name", "x"}, {"memory", {{given, number(700)}}}};
     EXPECT_NO_THROW(parse_architecture(changed.dump(), "x.json")) << "the base has the other one";
   }
-  const json both{
-      {"base", "a40"}, {"name", "x"}, {"memory", {{time, nullptr}, {interval, nullptr}}}};
+  const json both{{"base", "a40"}, {"name", "x"}, {"memory", {{time, nullptr}, {interval, nullptr}}}};
   EXPECT_EQ(parse_architecture(both.dump(), "x.json").gpu.memory.dram_refresh_interval_ns, 3900);
 }
 
@@ -157,8 +149,7 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
     const json document = read(entry.path().filename().string());
     for (const ArchitectureField& field : architecture_fields()) {
       const json::json_pointer pointer = pointer_of(field);
-      if (!document.contains(pointer) || document[pointer].is_null() ||
-          document[pointer]["evidence"] != "assumed") {
+      if (!document.contains(pointer) || document[pointer].is_null() || document[pointer]["evidence"] != "assumed") {
         continue;
       }
       json without = document;
@@ -171,8 +162,7 @@ TEST(CommonNumbers, AreNotRepeatedByShippedFiles) {
       if (!whole.contains(pointer)) {  // no file may leave it out
         continue;
       }
-      EXPECT_NE(whole[pointer]["value"], document[pointer]["value"])
-          << entry.path() << ": " << pointer.to_string();
+      EXPECT_NE(whole[pointer]["value"], document[pointer]["value"]) << entry.path() << ": " << pointer.to_string();
       ++compared;
     }
   }

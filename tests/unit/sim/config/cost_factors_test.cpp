@@ -44,8 +44,7 @@ EnergyConfig with(const LoadedEnergy& energy, std::size_t number, double value) 
 }
 
 /// The product of `end` of the factor and all above it.
-double product(const std::vector<energy::CostFactor>& factors, int at,
-               double energy::CostFactor::*end) {
+double product(const std::vector<energy::CostFactor>& factors, int at, double energy::CostFactor::*end) {
   double result = 1;
   for (; at >= 0; at = factors[static_cast<std::size_t>(at)].under) {
     result *= factors[static_cast<std::size_t>(at)].*end;
@@ -63,14 +62,12 @@ TEST_F(CostFactors, EachEventCostsWhatTheModelSaysAtTheEndsOfItsRange) {
       const std::string typed = "/" + std::string(numerics::name(type));
       for (std::size_t part = 0; part < energy::kEventCount; ++part) {
         const energy::EventInfo& event = energy::kEvents[part];
-        const std::string pointer = "/events/" + std::string(event.name) + "_" +
-                                    std::string(event.unit) + (event.by_type ? typed : "");
+        const std::string pointer =
+            "/events/" + std::string(event.name) + "_" + std::string(event.unit) + (event.by_type ? typed : "");
         if (number.pointer == pointer) {
-          const auto low =
-              parts_of(power_spec(with(energy, i, number.low), a100.gpu, &a100.gpu), type);
+          const auto low = parts_of(power_spec(with(energy, i, number.low), a100.gpu, &a100.gpu), type);
           const int factor = factors.energy.at(type)[part];
-          EXPECT_NEAR(low[part] / stated[part],
-                      factors.factors[static_cast<std::size_t>(factor)].low, 1e-12)
+          EXPECT_NEAR(low[part] / stated[part], factors.factors[static_cast<std::size_t>(factor)].low, 1e-12)
               << pointer;
           ++compared;
         }
@@ -81,11 +78,9 @@ TEST_F(CostFactors, EachEventCostsWhatTheModelSaysAtTheEndsOfItsRange) {
 }
 
 TEST_F(CostFactors, OneSupplyMovesTheCoreAndItsLeakageButNotTheMemory) {
-  const auto supply =
-      std::find_if(energy.parameters.begin(), energy.parameters.end(),
-                   [](const auto& row) { return row.pointer == "/clock/boost_supply_v"; });
-  const EnergyConfig high =
-      with(energy, static_cast<std::size_t>(supply - energy.parameters.begin()), supply->high);
+  const auto supply = std::find_if(energy.parameters.begin(), energy.parameters.end(),
+                                   [](const auto& row) { return row.pointer == "/clock/boost_supply_v"; });
+  const EnergyConfig high = with(energy, static_cast<std::size_t>(supply - energy.parameters.begin()), supply->high);
   const auto stated = parts_of(power, DataType::kF16);
   const auto moved = parts_of(power_spec(high, a100.gpu, &a100.gpu), DataType::kF16);
   const energy::CostFactors factors = cost_factors(energy, power);
@@ -95,10 +90,8 @@ TEST_F(CostFactors, OneSupplyMovesTheCoreAndItsLeakageButNotTheMemory) {
       top = factors.factors[static_cast<std::size_t>(top)].under;
     }
     const bool core = moved[part] != stated[part];
-    EXPECT_NEAR(moved[part] / stated[part],
-                core ? factors.factors[static_cast<std::size_t>(top)].high : 1, 1e-12);
-    EXPECT_EQ(core, part < energy::kEventCount ? energy::kEvents[part].core_supply
-                                               : part < energy::kEventCount + 2)
+    EXPECT_NEAR(moved[part] / stated[part], core ? factors.factors[static_cast<std::size_t>(top)].high : 1, 1e-12);
+    EXPECT_EQ(core, part < energy::kEventCount ? energy::kEvents[part].core_supply : part < energy::kEventCount + 2)
         << part;
   }
 }
@@ -107,8 +100,7 @@ TEST_F(CostFactors, FilesShareTheNumbersThatTheyHaveInCommon) {
   const LoadedEnergy small = load_energy("a100-sxm4-40gb");
   CostFactorList list;
   const auto of_large = list.add_energies(energy, DataType::kF16, power);
-  const auto of_small =
-      list.add_energies(small, DataType::kF16, power_spec(small.config, a100.gpu, &a100.gpu));
+  const auto of_small = list.add_energies(small, DataType::kF16, power_spec(small.config, a100.gpu, &a100.gpu));
   const auto of_s8 = list.add_energies(energy, DataType::kS8, power);
   for (std::size_t part = 0; part < of_large.size(); ++part) {
     const bool typed = part < energy::kEventCount && energy::kEvents[part].by_type;
@@ -119,20 +111,19 @@ TEST_F(CostFactors, FilesShareTheNumbersThatTheyHaveInCommon) {
 
 TEST_F(CostFactors, AreasLieWhereAllNumbersLowAndHighHaveThem) {
   const energy::CostFactors factors = cost_factors(energy, power);
-  const std::array<double, 6> at_low = {
-      energy.area_at(&EnergyParameter::low).multiplier_um2.at(DataType::kF16),
-      0,
-      energy.area_at(&EnergyParameter::low).rounder_um2,
-      0,
-      0,
-      energy.area_at(&EnergyParameter::low).sram_um2_per_byte};
+  const std::array<double, 6> at_low = {energy.area_at(&EnergyParameter::low).multiplier_um2.at(DataType::kF16),
+                                        0,
+                                        energy.area_at(&EnergyParameter::low).rounder_um2,
+                                        0,
+                                        0,
+                                        energy.area_at(&EnergyParameter::low).sram_um2_per_byte};
   const energy::AreaTable& stated = energy.config.area;
   EXPECT_NEAR(product(factors.factors, factors.area[0], &energy::CostFactor::low),
               at_low[0] / stated.multiplier_um2.at(DataType::kF16), 1e-12);
-  EXPECT_NEAR(product(factors.factors, factors.area[2], &energy::CostFactor::low),
-              at_low[2] / stated.rounder_um2, 1e-12);
-  EXPECT_NEAR(product(factors.factors, factors.area[5], &energy::CostFactor::low),
-              at_low[5] / stated.sram_um2_per_byte, 1e-12);
+  EXPECT_NEAR(product(factors.factors, factors.area[2], &energy::CostFactor::low), at_low[2] / stated.rounder_um2,
+              1e-12);
+  EXPECT_NEAR(product(factors.factors, factors.area[5], &energy::CostFactor::low), at_low[5] / stated.sram_um2_per_byte,
+              1e-12);
 }
 
 TEST_F(CostFactors, AMixtureIsAsWideAsTheWidestOfItsParts) {

@@ -34,8 +34,8 @@ void expect_refused(const json& document, std::initializer_list<std::string_view
 
 TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
   const Architecture base = load_architecture("a100-sxm4-80gb");
-  const Architecture changed = parse(
-      derived({{"sms", number(54)}, {"sm", {{"tensor_core", {{"selector_inputs", number(8)}}}}}}));
+  const Architecture changed =
+      parse(derived({{"sms", number(54)}, {"sm", {{"tensor_core", {{"selector_inputs", number(8)}}}}}}));
   EXPECT_EQ(changed.gpu.name, "x");
   EXPECT_EQ(changed.gpu.sms, 54);
   EXPECT_EQ(changed.gpu.sm.tensor_core.selector_inputs, 8);
@@ -46,18 +46,15 @@ TEST(Derivation, ChangesNumbersAtAnyDepthAndKeepsTheRest) {
 
 TEST(Derivation, TakesNoChipOverAndAChipAloneIsNoChange) {
   const support::TemporaryDirectory directory;
-  io::write_file(
-      directory.path() / "one.json",
-      json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"chip", "X1"}, {"sms", number(54)}})
-          .dump());
+  io::write_file(directory.path() / "one.json",
+                 json({{"base", "a100-sxm4-80gb"}, {"name", "one"}, {"chip", "X1"}, {"sms", number(54)}}).dump());
   const std::string one = (directory.path() / "one.json").string();
   EXPECT_EQ(load_architecture(one).chip, "X1");
   EXPECT_EQ(load_architecture(one).gpu.sms, 54);
   EXPECT_EQ(parse({{"base", one}, {"name", "two"}, {"sms", number(27)}}).chip, "");
   expect_refused(derived({{"chip", "X1"}}), {"changes nothing of its base"});
   expect_refused(derived({{"chip", 1}, {"sms", number(54)}}), {"/chip", "must be a string"});
-  for (const auto& [pointer, value] :
-       parameter_values(load_documented_architecture(one).document)) {
+  for (const auto& [pointer, value] : parameter_values(load_documented_architecture(one).document)) {
     EXPECT_NE(pointer, "/chip") << value;
   }
 }
@@ -81,14 +78,12 @@ TEST(Derivation, RefusesChangesThatChangeNothing) {
   expect_refused(derived({{"sm", {{"tensor_core", json::object()}}}}), {"/sm/tensor_core"});
   expect_refused(derived({{"numerics", "ampere"}}), {"/numerics: changes nothing"});
   expect_refused(derived({{"description", "only this"}}), {"changes nothing of its base"});
-  expect_refused(derived({{"sms", number(108)}, {"sm", {{"max_warps", number(64)}}}}),
-                 {"/sms", "/sm/max_warps"});
+  expect_refused(derived({{"sms", number(108)}, {"sm", {{"max_warps", number(64)}}}}), {"/sms", "/sm/max_warps"});
 }
 
 TEST(Derivation, RefusesUnknownKeysAndNumbersWithoutEvidence) {
   expect_refused(derived({{"smss", number(2)}}), {"unknown key 'smss'", "'sms'"});
-  expect_refused(derived({{"sm", {{"tensor_core", {{"selector_input", number(8)}}}}}}),
-                 {"'selector_inputs'"});
+  expect_refused(derived({{"sm", {{"tensor_core", {{"selector_input", number(8)}}}}}}), {"'selector_inputs'"});
   expect_refused(derived({{"sms", {{"value", 54}}}}), {"evidence"});
   expect_refused(derived({{"sms", 54}}), {"/sms", "must be an object"});
   expect_refused(derived({{"sms", nullptr}}), {"'sms' is missing"});
@@ -107,8 +102,7 @@ TEST(Derivation, RefusesBasesThatDoNotExistOrLeadInACircle) {
 
   const support::TemporaryDirectory directory;
   const auto file = [&](const char* name, const char* base) {
-    io::write_file(directory.path() / name,
-                   json({{"base", base}, {"name", name}, {"sms", number(54)}}).dump());
+    io::write_file(directory.path() / name, json({{"base", base}, {"name", name}, {"sms", number(54)}}).dump());
   };
   file("a.json", "./b.json");
   file("b.json", "./a.json");
@@ -130,8 +124,7 @@ TEST(Derivation, ABoardOfTheSameChipHasKernelsOfItsOwn) {
   EXPECT_EQ(changed.gpu.fitted_design->sms, 56);
   // A sweep varies the board itself.
   const std::string path = (directory.path() / "board.json").string();
-  EXPECT_EQ(load_documented_architecture(path).document[std::string(kFittedDesign)]["sms"]["value"],
-            56);
+  EXPECT_EQ(load_documented_architecture(path).document[std::string(kFittedDesign)]["sms"]["value"], 56);
 }
 
 TEST(Derivation, OfABoardTheEvidenceAloneIsAChange) {
@@ -171,9 +164,7 @@ TEST(Derivation, MigSlicesAreSharesOfTheWhole) {
       for (const char* pointer : {"/memory/l2_capacity_bytes", "/memory/dram_gb_per_s"}) {
         EXPECT_NEAR(
             parameter_value(document, pointer).get<double>() * 8,
-            parameter_value(load_documented_architecture("a100-sxm4-80gb").document, pointer)
-                    .get<double>() *
-                eighths,
+            parameter_value(load_documented_architecture("a100-sxm4-80gb").document, pointer).get<double>() * eighths,
             1e-6)
             << name << pointer;
       }
@@ -190,8 +181,7 @@ TEST(DerivedParameters, AreFoundByPointerDottedPathOrLastKey) {
   EXPECT_EQ(parameter_pointer(document, "max_warps", place), "/sm/max_warps");
   EXPECT_EQ(parameter_pointer(document, "numerics", place), "/numerics");
   const auto refused = [&](const char* path, const char* part) {
-    support::expect_input_error([&] { parameter_pointer(document, path, place); },
-                                {"spec.json: /axes/0: ", part});
+    support::expect_input_error([&] { parameter_pointer(document, path, place); }, {"spec.json: /axes/0: ", part});
   };
   refused("/sm/max_warp", "'/sm/max_warps'");
   refused("max_warp", "unknown parameter");
@@ -208,8 +198,7 @@ TEST(DerivedParameters, SetLikeADerivedFileGiveTheSameConfiguration) {
   EXPECT_EQ(to_architecture(set, "x").parameters[0].evidence, "assumed");
   const json file = complete_architecture(derived({{"sms", number(54.0)}}), "x.json");
   EXPECT_EQ(parameter_values(set), parameter_values(file));
-  EXPECT_NE(parameter_values(set),
-            parameter_values(load_documented_architecture("a100-sxm4-80gb").document));
+  EXPECT_NE(parameter_values(set), parameter_values(load_documented_architecture("a100-sxm4-80gb").document));
 }
 
 }  // namespace

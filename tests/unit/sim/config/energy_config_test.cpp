@@ -25,8 +25,7 @@ json document(const std::string& name) {
   return json::parse(io::read_text_file(kDirectory + name + ".json", 1 << 20));
 }
 
-void expect_refused(const std::function<void(json&)>& change,
-                    std::initializer_list<std::string_view> parts) {
+void expect_refused(const std::function<void(json&)>& change, std::initializer_list<std::string_view> parts) {
   json changed = document("a100-sxm4-80gb");
   change(changed);
   support::expect_input_error([&] { parse_energy(changed.dump(), "x.json"); }, parts);
@@ -41,26 +40,21 @@ TEST(EnergyConfig, EveryEventHasAnEnergyAndAFixedShareAndNoEnergyIsWithoutAnEven
   EXPECT_EQ(fields["/fixed_share"].size(), energy::kEventCount);
   const energy::EnergyTable table = load_energy("a100-sxm4-80gb").config.power.table;
   for (const energy::EventInfo& row : energy::kEvents) {
-    for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kE4m3,
-                                DataType::kE5m2, DataType::kS8}) {
+    for (const DataType type :
+         {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kE4m3, DataType::kE5m2, DataType::kS8}) {
       EXPECT_GT(table.energy_pj(row.event, type), 0) << row.name;
     }
-    expect_refused(
-        [&](json& file) {
-          file["events"].erase(std::string(row.name) + "_" + std::string(row.unit));
-        },
-        {"/events", row.name, "missing"});
+    expect_refused([&](json& file) { file["events"].erase(std::string(row.name) + "_" + std::string(row.unit)); },
+                   {"/events", row.name, "missing"});
   }
-  expect_refused(
-      [](json& file) { file["events"]["teleport_pj"] = file["events"]["hbm_pj_per_byte"]; },
-      {"/events", "teleport_pj"});
+  expect_refused([](json& file) { file["events"]["teleport_pj"] = file["events"]["hbm_pj_per_byte"]; },
+                 {"/events", "teleport_pj"});
 }
 
 TEST(EnergyConfig, ValuesOfAnotherNodeAreScaledByANamedFactor) {
   // f16 multiply: 1.1 pJ at 45 nm times 0.33.
   const LoadedEnergy a100 = load_energy("a100-sxm4-80gb");
-  EXPECT_NEAR(a100.config.power.table.energy_pj(energy::Event::kMultiply, DataType::kF16),
-              1.1 * 0.33, 1e-12);
+  EXPECT_NEAR(a100.config.power.table.energy_pj(energy::Event::kMultiply, DataType::kF16), 1.1 * 0.33, 1e-12);
   expect_refused([](json& file) { file["node_scaling"]["45"].erase("logic"); },
                  {"node_scaling/45/logic", "/events/multiply_pj/f16/node_nm"});
   expect_refused([](json& file) { file["events"]["hbm_pj_per_byte"].erase("node_nm"); },
@@ -75,8 +69,7 @@ TEST(EnergyConfig, AFactorThatIsWrongOrMissingIsSaidOnceAndNotOfAllThatItScales)
     EXPECT_NE(error.find(what), std::string::npos) << error;
     EXPECT_EQ(error.find('\n'), std::string::npos) << error;
   };
-  expect_once([](json& factors) { factors["45"]["logic"]["value"] = -1; },
-              "/node_scaling/45/logic/value");
+  expect_once([](json& factors) { factors["45"]["logic"]["value"] = -1; }, "/node_scaling/45/logic/value");
   expect_once([](json& factors) { factors["45"].erase("logic"); }, "node_scaling/45/logic");
   expect_once([](json& factors) { factors["45"].erase("area"); }, "node_scaling/45/area");
   expect_once([](json& factors) { factors = 45; }, "/node_scaling: must be an object");
@@ -114,29 +107,22 @@ TEST(EnergyConfig, HostileNumbersAreRefusedWithTheirPlace) {
   };
   expect_refused(set("static", "constant_w", "value", -1), {"/static/constant_w/value", "-1"});
   expect_refused(set("static", "constant_w", "value", "a lot"), {"/static/constant_w/value"});
-  expect_refused(set("static", "constant_w", "value", 1e9),
-                 {"/static/constant_w/value", "at most"});
+  expect_refused(set("static", "constant_w", "value", 1e9), {"/static/constant_w/value", "at most"});
   expect_refused(set("fixed_share", "multiply", "value", 1.5), {"/fixed_share/multiply/value"});
-  expect_refused([](json& file) { file["supply_v"]["value"] = 1e-300; },
-                 {"/supply_v", "is no supply"});
+  expect_refused([](json& file) { file["supply_v"]["value"] = 1e-300; }, {"/supply_v", "is no supply"});
   expect_refused(set("static", "constant_w", "range", json::array({40, 45})),
                  {"/static/constant_w/range", "does not hold"});
-  expect_refused(set("static", "constant_w", "range", json::array({1})),
-                 {"/static/constant_w/range"});
+  expect_refused(set("static", "constant_w", "range", json::array({1})), {"/static/constant_w/range"});
   expect_refused(set("static", "constant_w", "node_nm", 7), {"/static/constant_w/node_nm"});
-  expect_refused([](json& file) { file["node_scaling"]["7nm"] = json::object(); },
-                 {"/node_scaling/7nm", "nm"});
+  expect_refused([](json& file) { file["node_scaling"]["7nm"] = json::object(); }, {"/node_scaling/7nm", "nm"});
   expect_refused([](json& file) { file["node_nm"] = 0; }, {"/node_nm"});
   expect_refused([](json& file) { file["events"] = 3; }, {"/events", "object"});
-  expect_refused([](json& file) { file["events"]["multiply_pj"]["f17"] = 1; },
-                 {"/events/multiply_pj", "f17", "f16"});
-  expect_refused([](json& file) { file["events"]["multiply_pj"].erase("tf32"); },
-                 {"/events/multiply_pj", "tf32"});
+  expect_refused([](json& file) { file["events"]["multiply_pj"]["f17"] = 1; }, {"/events/multiply_pj", "f17", "f16"});
+  expect_refused([](json& file) { file["events"]["multiply_pj"].erase("tf32"); }, {"/events/multiply_pj", "tf32"});
   expect_refused(set("clock", "boost_supply_v", "value", 0.5), {"/clock/boost_supply_v"});
   support::expect_input_error([] { parse_energy("[]", "x.json"); }, {"x.json", "object"});
   support::expect_input_error([] { parse_energy("{", "x.json"); }, {"x.json", "line 1"});
-  support::expect_input_error([] { load_energy("a100-sxm4-8"); },
-                              {"a100-sxm4-8", "a100-sxm4-80gb"});
+  support::expect_input_error([] { load_energy("a100-sxm4-8"); }, {"a100-sxm4-8", "a100-sxm4-80gb"});
 }
 
 TEST(EnergyConfig, ADerivedFileChangesItsBase) {
@@ -164,18 +150,15 @@ TEST(EnergyConfig, WhatOnlyMeasuredBoardsHaveMayBeMissing) {
   gpu::GpuSpec faster = board;
   faster.boost_clock_mhz *= 1.5;
   EXPECT_EQ(power_spec(h200, board).loaded_clock_mhz, h200.power.loaded_clock_mhz);
-  EXPECT_NEAR(power_spec(h200, faster, &board).loaded_clock_mhz, 1.5 * h200.power.loaded_clock_mhz,
-              1e-9);
+  EXPECT_NEAR(power_spec(h200, faster, &board).loaded_clock_mhz, 1.5 * h200.power.loaded_clock_mhz, 1e-9);
   json file = document("a100-sxm4-80gb");
   file["clock"]["loaded_clock_mhz"] = 1400;
-  support::expect_input_error([&] { parse_energy(file.dump(), "x.json"); },
-                              {"/clock/loaded_clock_mhz", "object"});
+  support::expect_input_error([&] { parse_energy(file.dump(), "x.json"); }, {"/clock/loaded_clock_mhz", "object"});
 }
 
 TEST(EnergyConfig, RailsShareOutEachPartOnce) {
   EXPECT_TRUE(load_energy("a100-sxm4-80gb").config.power.rails.empty());
-  for (const char* const name :
-       {"jetson-agx-orin-64gb", "jetson-agx-orin-64gb-30w", "jetson-agx-thor"}) {
+  for (const char* const name : {"jetson-agx-orin-64gb", "jetson-agx-orin-64gb-30w", "jetson-agx-thor"}) {
     const EnergyConfig config = load_energy(name).config;
     ASSERT_EQ(config.power.rails.size(), 3U) << name;
     for (std::size_t part = 0; part < energy::kEnergyParts; ++part) {
@@ -193,8 +176,7 @@ TEST(EnergyConfig, RailsThatFeedAPartTwiceOrOfWhichNoneFeedsTheRestAreRefused) {
   const json why{{"evidence", "cited"}, {"source", "s"}};
   json rails{{"A", why}, {"B", why}};
   rails["A"]["all_of"] = json::array({"hbm", "board"});
-  const auto refuse = [&](const std::function<void(json&)>& change,
-                          std::initializer_list<std::string_view> parts) {
+  const auto refuse = [&](const std::function<void(json&)>& change, std::initializer_list<std::string_view> parts) {
     expect_refused(
         [&](json& file) {
           file["rails"] = rails;
@@ -223,16 +205,14 @@ TEST(EnergyConfig, RailsThatFeedAPartTwiceOrOfWhichNoneFeedsTheRestAreRefused) {
     number["value"] = value;
     return number;
   };
-  refuse([&](json& all) { all["A"]["share_of"]["l2"] = share(1.5); },
-         {"/rails/A/share_of/l2/value", "at most 1"});
-  refuse([&](json& all) { all["A"]["share_of"]["hbm"] = share(0.5); },
-         {"/rails/A/share_of/hbm", "more of 'hbm'"});
+  refuse([&](json& all) { all["A"]["share_of"]["l2"] = share(1.5); }, {"/rails/A/share_of/l2/value", "at most 1"});
+  refuse([&](json& all) { all["A"]["share_of"]["hbm"] = share(0.5); }, {"/rails/A/share_of/hbm", "more of 'hbm'"});
 }
 
 TEST(EnergyConfig, SevenSlicesHaveThePowerOfTheCard) {
   const energy::PowerSpec card = load_energy("a100-sxm4-80gb").config.power;
-  for (const auto& [name, slices] : std::map<std::string, int>{
-           {"1g.10gb", 1}, {"2g.20gb", 2}, {"3g.40gb", 3}, {"4g.40gb", 4}, {"7g.80gb", 7}}) {
+  for (const auto& [name, slices] :
+       std::map<std::string, int>{{"1g.10gb", 1}, {"2g.20gb", 2}, {"3g.40gb", 3}, {"4g.40gb", 4}, {"7g.80gb", 7}}) {
     const energy::PowerSpec slice = load_energy("a100-sxm4-80gb-mig-" + name).config.power;
     const double share = slices / 7.0;
     EXPECT_NEAR(slice.power_limit_w, share * card.power_limit_w, 1e-3 * card.power_limit_w);
@@ -253,8 +233,7 @@ TEST(EnergyConfig, HostileBasesAreRefused) {
              "evidence": "cited", "source": "s"}}})",
          {"/static/constant_w/value", "at most"});
   refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "statik": {}})", {"statik"});
-  refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "static": {"constant_w": null}})",
-         {"/static", "constant_w"});
+  refuse(R"({"base": "a100-sxm4-80gb", "name": "x", "static": {"constant_w": null}})", {"/static", "constant_w"});
 }
 
 TEST(EnergyConfig, AllProblemsAreToldAtOnce) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// One rule for the evidence of all shipped numbers (configs/CALIBRATION.md).
+// One rule for the evidence of all shipped numbers (configs/README.md).
 #include "sim/config/architecture.h"
 
 #include <gtest/gtest.h>
@@ -22,9 +22,8 @@ TEST(Evidence, OfWhatASourceCallsAssumedOrTakenFromElsewhereIsAssumed) {
   int found = 0;
   for (const std::string& name : architecture_names()) {
     for (const Parameter& parameter : load_architecture(name).parameters) {
-      const bool says_so = std::ranges::any_of(kAssumed, [&](std::string_view words) {
-        return parameter.source.find(words) != std::string::npos;
-      });
+      const bool says_so = std::ranges::any_of(
+          kAssumed, [&](std::string_view words) { return parameter.source.find(words) != std::string::npos; });
       if (says_so) {
         EXPECT_EQ(parameter.evidence, "assumed") << name << ' ' << parameter.pointer;
         ++found;

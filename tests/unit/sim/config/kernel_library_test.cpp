@@ -49,9 +49,8 @@ TEST(KernelLibrary, SaysHowItSums) {
 
 TEST(KernelLibrary, IsFoundByItsName) {
   EXPECT_EQ(load_kernel_library("cublas-sm90-xmma").tiles.size(), 7U);
-  support::expect_input_error(
-      [] { load_kernel_library("cublas-sm90-xma"); },
-      {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
+  support::expect_input_error([] { load_kernel_library("cublas-sm90-xma"); },
+                              {"--library: unknown library 'cublas-sm90-xma'", "'cublas-sm90-xmma'"});
 }
 
 TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
@@ -68,12 +67,9 @@ TEST(KernelLibrary, KernelsOf24WeightsMayBeOthers) {
   EXPECT_EQ(read.tiles_for(false, false, kernels::Algorithm::kHeuristic).at(0).cta_m, 128);
   ASSERT_EQ(read.tiles_for(true, true, kernels::Algorithm::kHeuristic).size(), 1U);
   EXPECT_EQ(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].cta_m, 64);
-  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
-      numerics::DataType::kF16));
-  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
-      numerics::DataType::kS8));
-  EXPECT_FALSE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(
-      numerics::DataType::kBf16));
+  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(numerics::DataType::kF16));
+  EXPECT_TRUE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(numerics::DataType::kS8));
+  EXPECT_FALSE(read.tiles_for(true, true, kernels::Algorithm::kHeuristic)[0].is_for(numerics::DataType::kBf16));
   EXPECT_EQ(read.most_split_k, 6);
   EXPECT_EQ(read.sparse_most_split_k, 1);
   EXPECT_EQ(read.swizzle, 4);
@@ -106,15 +102,14 @@ TEST(KernelLibrary, ATileSaysWhatItIsMadeOf) {
   EXPECT_EQ(read({128, 32}, {32, 32}, "tcgen05.mma", 2).family, mma::MmaFamily::kTcgen05);
   EXPECT_EQ(read({128, 32}, {32, 32}, "tcgen05.mma", 2).cta_group, 2);
   EXPECT_EQ(read({192, 32}, {16, 32}, "wgmma").family, mma::MmaFamily::kWgmma);
-  const auto refused = [&](const json& cta, const json& warp, const char* instruction, int group,
-                           const char* why) {
+  const auto refused = [&](const json& cta, const json& warp, const char* instruction, int group, const char* why) {
     support::expect_input_error([&] { read(cta, warp, instruction, group); }, {why});
   };
   refused({128, 32}, {32, 32}, "wgmma", 1, "/tiles/0/warp: must be [16, n]");
   refused({96, 32}, {16, 32}, "wgmma", 1, "CTA tile of [a multiple of 64, n]");
   refused({128, 64}, {16, 32}, "wgmma", 1, "/tiles/0/warp");
   refused({256, 32}, {32, 32}, "tcgen05.mma", 1, "CTA tile of [128, n]");
-  refused({128, 32}, {16, 32}, "wgmma", 2, "/tiles/0/cta_group: is of tcgen05.mma");
+  refused({128, 32}, {16, 32}, "wgmma", 2, "/tiles/0/cta_group: needs tcgen05.mma");
   refused({128, 32}, {32, 32}, "wgmm", 1, "unknown instruction 'wgmm' (nearest valid: 'wgmma'");
 }
 
@@ -128,15 +123,14 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
   refused("/tiles/0/cta", json::array({100, 64}), "/tiles/0/cta");
   refused("/tiles/0/cta", json::array({128}), "/tiles/0/cta");
   refused("/tiles/0/warp", json::array({48, 32}), "/tiles/0/warp");
-  for (const std::string key : {"/most_split_k", "/integer_most_split_k", "/sparse_most_split_k",
-                                "/swizzle", "/sparse_swizzle"}) {
+  for (const std::string key :
+       {"/most_split_k", "/integer_most_split_k", "/sparse_most_split_k", "/swizzle", "/sparse_swizzle"}) {
     for (const json& value : {json(0), json("high"), json(1025)}) {
       refused(key.c_str(), value, key);
     }
   }
   refused("/most_split_k", 65, "/most_split_k");
-  refused("/tiles/0/types", json::array({"f16", "f61"}),
-          "/tiles/0/types/1: unknown type 'f61' (nearest valid: 'f64'");
+  refused("/tiles/0/types", json::array({"f16", "f61"}), "/tiles/0/types/1: unknown type 'f61' (nearest valid: 'f64'");
   refused("/tiles/0/types", json::array({"f32"}), "unknown type 'f32'");
   refused("/tiles/0/types", json::array(), "/tiles/0/types");
   for (const int group : {0, 2, 3}) {  // 2: of tcgen05.mma
@@ -150,8 +144,8 @@ TEST(KernelLibrary, WhatMakesNoKernelIsRefusedAtItsPlace) {
 }
 
 TEST(KernelLibrary, AnUnknownNameIsAnsweredWithTheNearest) {
-  const std::string error = support::input_error_of(
-      [] { load_kernel_library("cublas-a10", "a.json: /kernels/library"); });
+  const std::string error =
+      support::input_error_of([] { load_kernel_library("cublas-a10", "a.json: /kernels/library"); });
   EXPECT_NE(error.find("/kernels/library"), std::string::npos);
   EXPECT_NE(error.find("nearest valid: 'cublas-a40'"), std::string::npos);
   // The directory of the configurations may be that of the shipped ones.

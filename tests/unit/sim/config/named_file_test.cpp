@@ -77,8 +77,7 @@ TEST_F(NamedFile, AFileOfTheUsersOwnStandsOnShippedOnes) {
       "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
   write("energy/a11.json", R"({"base": "a40", "name": "a11", "static": {
       "board_idle_w": {"value": 30, "evidence": "cited", "source": "x"}}})");
-  EXPECT_EQ(load_architecture("a16").gpu.memory.l2_capacity,
-            load_architecture("a40").gpu.memory.l2_capacity);
+  EXPECT_EQ(load_architecture("a16").gpu.memory.l2_capacity, load_architecture("a40").gpu.memory.l2_capacity);
   EXPECT_EQ(load_architecture("A100").gpu.name, "a100-sxm4-80gb");
   EXPECT_EQ(load_energy("a16").config.power.power_limit_w, 150);
   EXPECT_EQ(load_energy("a16").limit_of, "a16");
@@ -98,11 +97,10 @@ TEST_F(NamedFile, AFileOfTheUsersOwnStandsOnShippedOnes) {
 TEST_F(NamedFile, ADirectoryThatIsNotThereIsNoEmptyOne) {
   const std::string none = (directory_.path() / "none").string();
   const support::Environment variable("SPTCSIM_CONFIG_DIR", none.c_str());
-  for (const auto& use : {std::function<void()>([] { architecture_names(); }),
-                          std::function<void()>([] { load_architecture("a40"); }),
-                          std::function<void()>([] { load_energy("a40"); })}) {
-    EXPECT_EQ(support::input_error_of(use),
-              "SPTCSIM_CONFIG_DIR: there is no directory '" + none + "'");
+  for (const auto& use :
+       {std::function<void()>([] { architecture_names(); }), std::function<void()>([] { load_architecture("a40"); }),
+        std::function<void()>([] { load_energy("a40"); })}) {
+    EXPECT_EQ(support::input_error_of(use), "SPTCSIM_CONFIG_DIR: there is no directory '" + none + "'");
   }
 }
 

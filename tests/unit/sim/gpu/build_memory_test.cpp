@@ -50,8 +50,7 @@ TEST(BuildMemory, IsWhatTheHeapHasOfADesign) {
            spec.sms = kSms;
            spec.memory.l2_capacity = base::Bytes(1 << 30);
          }},
-        {"l1_and_shared_memory_bytes",
-         [](GpuSpec& spec) { spec.sm.l1_and_shared_memory = base::Bytes(1 << 30); }},
+        {"l1_and_shared_memory_bytes", [](GpuSpec& spec) { spec.sm.l1_and_shared_memory = base::Bytes(1 << 30); }},
         {"max_warps", [](GpuSpec& spec) { spec.sm.max_warps = 4096; }},
         {"max_ctas", [](GpuSpec& spec) { spec.sm.max_ctas = 4096; }},
         {"sub_partitions", [](GpuSpec& spec) { spec.sm.sub_partitions = 32; }},

@@ -29,17 +29,15 @@ struct Launch {
       return step * std::uniform_int_distribution<std::int64_t>(1, most / step)(random);
     };
     const std::vector<std::int64_t> steps{1, 64};
-    problem.shape = {extent(one_of(steps), 4096), extent(one_of(steps), 4096),
-                     extent(one_of(steps), 8192)};
+    problem.shape = {extent(one_of(steps), 4096), extent(one_of(steps), 4096), extent(one_of(steps), 8192)};
     problem.batch = one_of(std::vector<std::int64_t>{1, 1, 1, 3});
-    problem.dtype =
-        one_of(std::vector{DataType::kF16, DataType::kF16, DataType::kS8, DataType::kTf32});
+    problem.dtype = one_of(std::vector{DataType::kF16, DataType::kF16, DataType::kS8, DataType::kTf32});
     problem.sparse = one_of(std::vector{false, true});
     switch (one_of(std::vector{0, 0, 1, 2, 3, 4})) {
       case 1:
-        overrides.cta_tile = base::GemmShape{one_of(std::vector<std::int64_t>{32, 64, 128}),
-                                             one_of(std::vector<std::int64_t>{32, 64, 128}),
-                                             one_of(std::vector<std::int64_t>{32, 64})};
+        overrides.cta_tile =
+            base::GemmShape{one_of(std::vector<std::int64_t>{32, 64, 128}),
+                            one_of(std::vector<std::int64_t>{32, 64, 128}), one_of(std::vector<std::int64_t>{32, 64})};
         break;
       case 2:
         overrides.split_k = one_of(std::vector{2, 3, 5});
@@ -57,9 +55,9 @@ struct Launch {
 
   std::string name() const {
     const base::GemmShape& shape = problem.shape;
-    return std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k) +
-           " x " + std::to_string(problem.batch) + " " +
-           std::string(numerics::name(problem.dtype)) + (problem.sparse ? " sparse" : " dense");
+    return std::to_string(shape.m) + " " + std::to_string(shape.n) + " " + std::to_string(shape.k) + " x " +
+           std::to_string(problem.batch) + " " + std::string(numerics::name(problem.dtype)) +
+           (problem.sparse ? " sparse" : " dense");
   }
 };
 
@@ -83,8 +81,7 @@ const std::vector<Change>& changes() {
          gpu.sm.tensor_core.dot_units *= 2;
          gpu.sm.tensor_core.f32_dot_units *= 2;
        }},
-      {"half the operand port",
-       [](GpuSpec& gpu) { gpu.sm.tensor_core.operand_a_port_bytes_per_cycle /= 2; }},
+      {"half the operand port", [](GpuSpec& gpu) { gpu.sm.tensor_core.operand_a_port_bytes_per_cycle /= 2; }},
       {"half the SMs", [](GpuSpec& gpu) { gpu.sms = (gpu.sms + 1) / 2; }},
   };
   return all;
@@ -101,8 +98,7 @@ std::optional<GemmRun> run(const Launch& launch, const GpuSpec& gpu) {
 /// No resource of the busiest SM, nor the L2 or DRAM, works longer than the launch takes.
 void expect_enough_cycles(const GemmRun& run, const std::string& launch) {
   const CycleBudget& busy = run.budget;
-  for (const double cycles :
-       {busy.tensor + busy.operand_fetch, busy.shared_memory, busy.sm_port, busy.l2, busy.dram}) {
+  for (const double cycles : {busy.tensor + busy.operand_fetch, busy.shared_memory, busy.sm_port, busy.l2, busy.dram}) {
     EXPECT_LE(cycles, static_cast<double>(run.cycles) + 1) << launch;
   }
 }

@@ -54,16 +54,15 @@ TEST_F(CycleBudgetOf, EachResourceOfMemoryIsItsBytesAtItsRate) {
   };
   gpu.memory.l2_bytes_per_cycle = 1000;
   const double dram_rate = gpu.memory.dram_bytes_per_cycle(1410);
-  const std::vector<Row> rows{
-      // Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle in each direction.
-      {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::sm_port, 2000.0 / 64},
-      {{{.l2_read = 128000, .l2_written = 256000}}, &CycleBudget::sm_port, 4000.0 / 64},
-      // A byte that is written is twice the work, in each of two partitions.
-      {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::l2, 128 + 4 * 64},
-      // All of D: what the L2 keeps of it stands for what it has kept of the launch before.
-      {{{.dram_written = 1000000}}, &CycleBudget::dram, 1e6 / dram_rate},
-      {{{.dram_read = 2000000, .dram_written = 1000000}}, &CycleBudget::dram, 3e6 / dram_rate},
-      {{{}, 128 * 3000, 128 * 1000}, &CycleBudget::shared_memory, 2 * 4000.0 / 128}};
+  const std::vector<Row> rows{// Two of 128 CTAs pass the port of the busiest SM, 64 bytes a cycle in each direction.
+                              {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::sm_port, 2000.0 / 64},
+                              {{{.l2_read = 128000, .l2_written = 256000}}, &CycleBudget::sm_port, 4000.0 / 64},
+                              // A byte that is written is twice the work, in each of two partitions.
+                              {{{.l2_read = 128000, .l2_written = 64000}}, &CycleBudget::l2, 128 + 4 * 64},
+                              // All of D: what the L2 keeps of it stands for what it has kept of the launch before.
+                              {{{.dram_written = 1000000}}, &CycleBudget::dram, 1e6 / dram_rate},
+                              {{{.dram_read = 2000000, .dram_written = 1000000}}, &CycleBudget::dram, 3e6 / dram_rate},
+                              {{{}, 128 * 3000, 128 * 1000}, &CycleBudget::shared_memory, 2 * 4000.0 / 128}};
   for (const Row& row : rows) {
     EXPECT_DOUBLE_EQ(budget(kernel, row.traffic).*row.resource, row.cycles);
   }
@@ -89,8 +88,7 @@ TEST_F(CycleBudgetOf, ASliceOfKIsTheDeepestWhereEachSmHasOne) {
   EXPECT_DOUBLE_EQ(cycles.tensor, 128.0 * 128 * 43 * 32 / 1024);
   EXPECT_DOUBLE_EQ(cycles.tensor_mean, kMacsOfCta / 108 / 1024);
   // Four of 384 CTAs run on the busiest SM, and not all of them are deep.
-  EXPECT_DOUBLE_EQ(budget(kernel_with({base::GemmShape{128, 128, 32}, 3, 3}), {}).tensor,
-                   4 * kMacsOfCta / 3 / 1024);
+  EXPECT_DOUBLE_EQ(budget(kernel_with({base::GemmShape{128, 128, 32}, 3, 3}), {}).tensor, 4 * kMacsOfCta / 3 / 1024);
 }
 
 TEST_F(CycleBudgetOf, OfThePartialSumsALaunchWaitsForOneSlice) {
@@ -119,8 +117,7 @@ class CycleBudgetOfWarpgroups : public CycleBudgetOf {
 
 TEST_F(CycleBudgetOfWarpgroups, SharedMemoryCountsOperandsThatNoWarpLoads) {
   const kernels::GemmKernel wgmma =
-      kernel_with({base::GemmShape{128, 256, 64}, {}, {}},
-                  {{4096, 4096, 4096}, 1, numerics::DataType::kF16, false});
+      kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, {{4096, 4096, 4096}, 1, numerics::DataType::kF16, false});
   const kernels::MemoryTraffic traffic =
       kernels::closed_form_traffic(wgmma, kernels::dram_bytes(wgmma, gpu.memory, gpu.sms), gpu.sms);
   EXPECT_EQ(traffic.shared_memory_read, 0);
@@ -148,9 +145,8 @@ TEST_F(CycleBudgetOfWarpgroups, WhatTheL2ReadsOnceForAClusterPassesThePortOfEach
   const double port = gpu.memory.sm_port_bytes_per_cycle;
   EXPECT_DOUBLE_EQ(budget(cluster, traffic).sm_port, 4 * 1600 / port);
   gpu.launch.cluster_ctas = 1;
-  EXPECT_DOUBLE_EQ(
-      budget(kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem), traffic).sm_port,
-      4 * 1000 / port);
+  EXPECT_DOUBLE_EQ(budget(kernel_with({base::GemmShape{128, 256, 64}, {}, {}}, problem), traffic).sm_port,
+                   4 * 1000 / port);
 }
 
 }  // namespace

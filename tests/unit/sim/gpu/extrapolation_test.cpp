@@ -26,13 +26,11 @@ CtaTimes cta_from(std::int64_t start, std::int64_t k_tiles, const Round& round) 
 
 /// A grid on one SM that takes `start` cycles, then, per round of CTAs, what `round` says of its
 /// depth, and `stores` beyond the end of its last CTA.
-Simulate grid(std::int64_t resident, std::int64_t start, const Round& round,
-              std::int64_t stores = 0) {
+Simulate grid(std::int64_t resident, std::int64_t start, const Round& round, std::int64_t stores = 0) {
   return [=](const ShortGrid& grid) {
     GridTimes times{0, {{}}};
     for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
-      times.ctas[0].push_back(
-          cta_from(start + cta / resident * round(grid.k_tiles), grid.k_tiles, round));
+      times.ctas[0].push_back(cta_from(start + cta / resident * round(grid.k_tiles), grid.k_tiles, round));
     }
     times.cycles = times.ctas[0].back().end + stores;
     return times;
@@ -94,8 +92,8 @@ TEST(ExtrapolateCycles, AnAlmostEmptyLastRoundKeepsItsOwnTimePerTile) {
     GridTimes times{0, {{}}};
     for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
       const bool last = grid.ends_as_the_whole && cta + 1 == grid.ctas;
-      times.ctas[0].push_back(cta_from(times.cycles, grid.k_tiles,
-                                       [=](std::int64_t k) { return (last ? 60 : 100) * k; }));
+      times.ctas[0].push_back(
+          cta_from(times.cycles, grid.k_tiles, [=](std::int64_t k) { return (last ? 60 : 100) * k; }));
       times.cycles = times.ctas[0].back().end;
     }
     return times;
@@ -123,8 +121,7 @@ TEST(ExtrapolateCycles, AnSmTakesAsLongForATileWhicheverOfItsCtasGetsIt) {
     const std::int64_t half = 100 * grid.k_tiles, faster = 3 * grid.k_tiles / 4;
     for (std::int64_t cta = 0; cta < grid.ctas; ++cta) {
       times.ctas[0].push_back(cta_from(cta * half, grid.k_tiles, [=](std::int64_t k) {
-        return k <= faster ? k * half / faster
-                           : half + (k - faster) * half / (grid.k_tiles - faster);
+        return k <= faster ? k * half / faster : half + (k - faster) * half / (grid.k_tiles - faster);
       }));
     }
     times.cycles = times.ctas[0].back().end;
@@ -152,11 +149,9 @@ TEST(ExtrapolateCycles, CtasOfAnSmThatRunOneAfterTheOtherAddUp) {
   const auto simulate = [](const ShortGrid& grid) {
     GridTimes times{0, {{}}};
     for (const std::int64_t start : {0, 50}) {
-      times.ctas[0].push_back(
-          cta_from(start, grid.k_tiles, [](std::int64_t k) { return 200 * k; }));
+      times.ctas[0].push_back(cta_from(start, grid.k_tiles, [](std::int64_t k) { return 200 * k; }));
     }
-    times.ctas[0].push_back(
-        cta_from(times.ctas[0].back().end, grid.k_tiles, [](std::int64_t k) { return 120 * k; }));
+    times.ctas[0].push_back(cta_from(times.ctas[0].back().end, grid.k_tiles, [](std::int64_t k) { return 120 * k; }));
     times.cycles = times.ctas[0].back().end;
     return times;
   };
@@ -193,8 +188,7 @@ TEST(ExtrapolateCycles, LooksAtTheMainLoopOnceThePipelineIsFilledAndWhileItIsFed
   const auto simulate = [](const ShortGrid& grid) {
     const std::int64_t all = grid.k_tiles;
     const CtaTimes cta = cta_from(0, all, [all](std::int64_t k) {
-      return 100 * k - 50 * std::min<std::int64_t>(k, 6) -
-             30 * std::max<std::int64_t>(0, k - (all - 3));
+      return 100 * k - 50 * std::min<std::int64_t>(k, 6) - 30 * std::max<std::int64_t>(0, k - (all - 3));
     });
     return GridTimes{cta.end, {{cta}}};
   };

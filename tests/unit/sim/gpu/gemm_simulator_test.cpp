@@ -28,8 +28,7 @@ namespace {
 using numerics::DataType;
 
 /// A [m, k] whose groups keep elements 1 and 3, and B all ones.
-kernels::GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k,
-                                        DataType type = DataType::kF16) {
+kernels::GemmOperands second_and_fourth(std::size_t m, std::size_t n, std::size_t k, DataType type = DataType::kF16) {
   const numerics::Word one = numerics::from_double(1, type);
   base::Matrix<numerics::Word> a(m, k);
   for (std::size_t row = 0; row < m; ++row) {
@@ -74,8 +73,7 @@ std::map<std::string, std::uint64_t> last_values(const std::string& vcd) {
 
 /// A launch of f16 with the library's stream-K kernel.
 GemmRun run_stream_k(GemmSimulator& simulator, const base::GemmShape& shape, bool sparse = false) {
-  return simulator.run({shape, 1, DataType::kF16, sparse},
-                       {{}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
+  return simulator.run({shape, 1, DataType::kF16, sparse}, {{}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
 }
 
 TEST(GemmSimulator, RefusesAPatternThatTheSelectorIsTooNarrowFor) {
@@ -99,8 +97,7 @@ TEST(GemmSimulator, TakesNoLongerThanDramWhereThatWorksInEveryCycle) {
   GpuSpec slow = config::load_architecture("a100-sxm4-80gb").gpu;
   slow.memory.dram_gb_per_s /= 8;
   const std::vector<double> cycles = support::in_child<double>(2, [&] {
-    const GemmRun run =
-        GemmSimulator(slow, {}).run({{4096, 4096, 2048}, 1, DataType::kF16, false}, {}, nullptr);
+    const GemmRun run = GemmSimulator(slow, {}).run({{4096, 4096, 2048}, 1, DataType::kF16, false}, {}, nullptr);
     return std::vector<double>{static_cast<double>(run.cycles), run.budget.dram};
   });
   EXPECT_GE(cycles[0], cycles[1]);
@@ -154,12 +151,9 @@ TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
 
 TEST(GemmSimulator, StreamKEvensOutALastRoundThatFillsFewSms) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
-  const auto cycles = [&](std::int64_t rows_of_tiles, std::int64_t columns,
-                          kernels::Decomposition how) {
-    const kernels::GemmProblem problem{
-        {256 * rows_of_tiles, 128 * columns, 4096}, 1, DataType::kF16, false};
-    const GemmRun run =
-        simulator.run(problem, {base::GemmShape{256, 128, 32}, {}, {}, how}, nullptr);
+  const auto cycles = [&](std::int64_t rows_of_tiles, std::int64_t columns, kernels::Decomposition how) {
+    const kernels::GemmProblem problem{{256 * rows_of_tiles, 128 * columns, 4096}, 1, DataType::kF16, false};
+    const GemmRun run = simulator.run(problem, {base::GemmShape{256, 128, 32}, {}, {}, how}, nullptr);
     EXPECT_EQ(run.kernel.ctas_per_sm, 1);
     EXPECT_EQ(run.kernel.stream_k, how == kernels::Decomposition::kStreamK);
     return static_cast<double>(run.cycles);
@@ -190,16 +184,14 @@ std::vector<double> busy_parts(const GpuSpec& gpu, const kernels::GemmProblem& p
     return std::vector{static_cast<double>(run.activity->executed_macs) / macs / cycles,
                        run.budget.shared_memory / cycles,
                        static_cast<double>(moved.l2()) / gpu.memory.l2_bytes_per_cycle / cycles,
-                       static_cast<double>(moved.dram_read) /
-                           gpu.memory.dram_bytes_per_cycle(run.clock_mhz) / cycles};
+                       static_cast<double>(moved.dram_read) / gpu.memory.dram_bytes_per_cycle(run.clock_mhz) / cycles};
   });
 }
 
 void expect_nothing_works_longer(const std::string& gpu, const kernels::GemmProblem& problem,
                                  const kernels::KernelOverrides& overrides) {
   const char* const resources[]{"tensor cores", "shared memory", "L2", "DRAM"};
-  const std::vector<double> parts =
-      busy_parts(config::load_architecture(gpu).gpu, problem, overrides);
+  const std::vector<double> parts = busy_parts(config::load_architecture(gpu).gpu, problem, overrides);
   for (std::size_t i = 0; i < parts.size(); ++i) {
     EXPECT_GT(parts[i], 0) << gpu << ", " << resources[i];
     EXPECT_LE(parts[i], 1) << gpu << ", " << resources[i];
@@ -227,8 +219,7 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
     return std::vector{simulator.run(lengthened, of_v100, nullptr).budget};
   });
   EXPECT_LE(budgets.front().shared_memory, budgets.front().cycles);
-  expect_nothing_works_longer("v100-sxm2-16gb", {{256, 512, 512}, 1, DataType::kF16, false},
-                              of_v100);
+  expect_nothing_works_longer("v100-sxm2-16gb", {{256, 512, 512}, 1, DataType::kF16, false}, of_v100);
   expect_nothing_works_longer("rtx2080ti", {{128, 512, 512}, 1, DataType::kF16, false},
                               {base::GemmShape{64, 32, 64}, {}, 1});
 }
@@ -236,9 +227,8 @@ TEST(GemmSimulator, NothingWorksLongerThanALaunchThroughRegistersTakes) {
 // A line through shorter grids led to three times that.
 TEST(GemmSimulator, StreamKOfSharedTilesIsSimulatedWhole) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {});
-  const GemmRun run = simulator.run(
-      {{384, 1152, 2560}, 1, DataType::kF16, false},
-      {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
+  const GemmRun run = simulator.run({{384, 1152, 2560}, 1, DataType::kF16, false},
+                                    {base::GemmShape{128, 128, 32}, {}, {}, kernels::Decomposition::kStreamK}, nullptr);
   EXPECT_FALSE(run.simulated.extrapolated);
   EXPECT_EQ(run.simulated.cycles, run.cycles);
 }
@@ -251,28 +241,25 @@ TEST(GemmSimulator, StreamKReadsPartialSumsFromTheL2) {
   EXPECT_EQ(run.traffic.l2_and_dram.dram_read,
             2 * (shape.m + shape.n) * shape.k);  // A and B, once each
   // Partial sums are counted in closed form as the memory counts them.
-  const kernels::GemmKernel kernel = kernels::choose_kernel(
-      {shape, 1, DataType::kF16, false}, {{}, {}, {}, kernels::Decomposition::kStreamK},
-      config::load_architecture("a40").gpu.kernel_target(), false);
+  const kernels::GemmKernel kernel =
+      kernels::choose_kernel({shape, 1, DataType::kF16, false}, {{}, {}, {}, kernels::Decomposition::kStreamK},
+                             config::load_architecture("a40").gpu.kernel_target(), false);
   const memory::MemorySpec memory = config::load_architecture("a40").gpu.memory;
-  const kernels::MemoryTraffic form =
-      kernels::closed_form_traffic(kernel, kernels::dram_bytes(kernel, memory, 84), 84);
+  const kernels::MemoryTraffic form = kernels::closed_form_traffic(kernel, kernels::dram_bytes(kernel, memory, 84), 84);
   EXPECT_GT(form.l2_and_dram.dram_written, 4 * shape.m * shape.n);
   EXPECT_NEAR(static_cast<double>(form.l2_and_dram.dram_written),
               static_cast<double>(run.traffic.l2_and_dram.dram_written),
               0.01 * static_cast<double>(form.l2_and_dram.dram_written));
-  EXPECT_NEAR(static_cast<double>(form.l2_and_dram.l2()),
-              static_cast<double>(run.traffic.l2_and_dram.l2()),
+  EXPECT_NEAR(static_cast<double>(form.l2_and_dram.l2()), static_cast<double>(run.traffic.l2_and_dram.l2()),
               0.01 * static_cast<double>(form.l2_and_dram.l2()));
 }
 
 TEST(GemmSimulator, SlicesOfKAreAsDeepAsWhatIsLeftForThem) {
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {false});
   // Five k-tiles in slices of two: the third slice has one, and there is no fourth.
-  for (const kernels::GemmProblem& problem :
-       {kernels::GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
-        kernels::GemmProblem{{53, 1909, 258}, 1, DataType::kF16, false},
-        kernels::GemmProblem{{4115, 72, 534}, 1, DataType::kF16, true}}) {
+  for (const kernels::GemmProblem& problem : {kernels::GemmProblem{{205, 6, 264}, 1, DataType::kF16, false},
+                                              kernels::GemmProblem{{53, 1909, 258}, 1, DataType::kF16, false},
+                                              kernels::GemmProblem{{4115, 72, 534}, 1, DataType::kF16, true}}) {
     const base::GemmShape tile{64, 64, problem.sparse ? 128 : 64};
     const GemmRun run = simulator.run(problem, {tile, {}, 4}, nullptr);
     EXPECT_EQ(run.kernel.split_k, 3);
@@ -294,17 +281,17 @@ TEST(GemmSimulator, CountsAllSmsOfAGridThatIsTooShortToBeShortened) {
     return support::in_child<std::int64_t>(5, [&] {
       GemmSimulator simulator(gpu, {extrapolate});
       const GemmRun run = simulator.run({{300, 600, 288}, 1, DataType::kF16, false}, {}, nullptr);
-      return std::vector<std::int64_t>{
-          run.cycles, run.traffic.l2_and_dram.l2_read, run.traffic.l2_and_dram.dram_read,
-          run.traffic.l2_and_dram.dram_written, run.activity ? run.activity->executed_macs : -1};
+      return std::vector<std::int64_t>{run.cycles, run.traffic.l2_and_dram.l2_read, run.traffic.l2_and_dram.dram_read,
+                                       run.traffic.l2_and_dram.dram_written,
+                                       run.activity ? run.activity->executed_macs : -1};
     });
   };
   EXPECT_EQ(run_all(true), run_all(false));
 }
 
 /// The waveform of `launches` of a sparse GEMM of one k-tile of `type` each, with values.
-std::string waveform_of(const std::vector<DataType>& types, std::int64_t k,
-                        const LogWindow& window = {}, const WaveformElement& element = {}) {
+std::string waveform_of(const std::vector<DataType>& types, std::int64_t k, const LogWindow& window = {},
+                        const WaveformElement& element = {}) {
   Waveform waveform(window, element);
   GemmSimulator simulator(config::load_architecture("a100-sxm4-80gb").gpu, {true, {&waveform}});
   for (const DataType type : types) {
@@ -335,8 +322,7 @@ TEST(GemmSimulator, WaveformIsUndefinedWhereAnInstructionHasNoGroupOrProduct) {
   // s8 has 16 groups and 16 products of a step, f16 half as many.
   const auto values = last_values(waveform_of({DataType::kS8, DataType::kF16}, 128));
   for (int i = 0; i < 16; ++i) {
-    for (const auto& [signal, of_f16] :
-         {std::pair{"fetch.metadata_", 0b1101U}, {"multiply.product_", 1024U * 1024}}) {
+    for (const auto& [signal, of_f16] : {std::pair{"fetch.metadata_", 0b1101U}, {"multiply.product_", 1024U * 1024}}) {
       const auto found = values.find("sm0.sub_partition0." + (signal + std::to_string(i)));
       ASSERT_EQ(found != values.end(), i < 8) << signal << i;
       if (i < 8) {
@@ -348,8 +334,8 @@ TEST(GemmSimulator, WaveformIsUndefinedWhereAnInstructionHasNoGroupOrProduct) {
 
 TEST(GemmSimulator, WaveformHasHandshakesStallsAndNamesInItsWindow) {
   const std::string vcd = waveform_of({DataType::kF16}, 64, {0, 100'000}, {3, 5});
-  for (const char* const part : {" clock $end", " valid $end", " ready $end", " cta [31:0] $end",
-                                 "smma.sp.sync", "s2:4 ", "sprologue_epilogue ", "smma "}) {
+  for (const char* const part : {" clock $end", " valid $end", " ready $end", " cta [31:0] $end", "smma.sp.sync",
+                                 "s2:4 ", "sprologue_epilogue ", "smma "}) {
     EXPECT_NE(vcd.find(part), std::string::npos) << part;
   }
   // Times grow, every change names a declared signal.

@@ -40,10 +40,9 @@ TEST(CtaScheduler, RunsEveryCtaOnceAndNeverMoreThanFitAtATime) {
       EXPECT_TRUE(seen.insert(record.cta).second);
       EXPECT_LT(record.start_cycle, record.end_cycle);
       EXPECT_LE(record.end_cycle, run.cycles);
-      const auto at_once =
-          std::count_if(records.begin(), records.end(), [&](const sm::CtaRecord& r) {
-            return r.start_cycle <= record.start_cycle && record.start_cycle < r.end_cycle;
-          });
+      const auto at_once = std::count_if(records.begin(), records.end(), [&](const sm::CtaRecord& r) {
+        return r.start_cycle <= record.start_cycle && record.start_cycle < r.end_cycle;
+      });
       EXPECT_LE(at_once, 2);
     }
   }

@@ -23,8 +23,7 @@ GpuSpec h100() {
   return gpu;
 }
 
-kernels::GemmProblem problem(const base::GemmShape& shape, bool sparse,
-                             DataType type = DataType::kBf16) {
+kernels::GemmProblem problem(const base::GemmShape& shape, bool sparse, DataType type = DataType::kBf16) {
   kernels::GemmProblem result{shape, 1, type, sparse};
   result.conditions.l2 = {kernels::L2State::Kind::kWarm, 1};
   return result;

@@ -23,9 +23,8 @@ TEST(FileUse, AFileThatIsReadIsNotWrittenWhateverItIsCalled) {
                               {"--json ", "other.json: this file is read"});
   const auto written = directory.path() / "written.json";
   announce_output("--json", written);
-  support::expect_input_error(
-      [&] { announce_output("--html", directory.path() / "." / "written.json"); },
-      {"--html ", "--json names the same file"});
+  support::expect_input_error([&] { announce_output("--html", directory.path() / "." / "written.json"); },
+                              {"--html ", "--json names the same file"});
 }
 
 TEST(FileUse, AFileThatIsNotThereYetIsOneByItsRelativeAndByItsAbsolutePath) {

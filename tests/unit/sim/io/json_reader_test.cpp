@@ -21,8 +21,7 @@ TEST(JsonReader, RefusesWhatIsNoJsonWithItsPlace) {
   expect_refused("[NaN]", {"not valid JSON"});
   expect_refused("[-Infinity]", {"not valid JSON"});
   expect_refused("[1e999]", {"not valid JSON"});
-  expect_refused(std::string("[1]\n\0 }", 7),
-                 {"f.json: line 2, column 1", "not valid JSON: a NUL byte"});
+  expect_refused(std::string("[1]\n\0 }", 7), {"f.json: line 2, column 1", "not valid JSON: a NUL byte"});
   expect_refused("[\"\xFF\"]", {"not valid JSON"});
   expect_refused("", {"line 1, column 1"});
 }
@@ -48,8 +47,7 @@ TEST(JsonReader, TakesTimeInProportionToALongArray) {
     for (int i = 0; i < 3; ++i) {
       const auto begin = std::chrono::steady_clock::now();
       EXPECT_EQ(parse_json(text, "f.json").size(), static_cast<std::size_t>(elements) + 1);
-      least =
-          std::min<std::chrono::duration<double>>(least, std::chrono::steady_clock::now() - begin);
+      least = std::min<std::chrono::duration<double>>(least, std::chrono::steady_clock::now() - begin);
     }
     return least.count();
   };
@@ -58,8 +56,8 @@ TEST(JsonReader, TakesTimeInProportionToALongArray) {
 }
 
 TEST(JsonReader, KeepsHostileTextOnOneShortLine) {
-  const std::string message = support::input_error_of(
-      [] { parse_json("[\"" + std::string(5000, 'x') + "\n\"]", "f.json"); });
+  const std::string message =
+      support::input_error_of([] { parse_json("[\"" + std::string(5000, 'x') + "\n\"]", "f.json"); });
   EXPECT_LT(message.size(), 400u);
   EXPECT_EQ(message.find('\n'), std::string::npos);
 }
@@ -80,8 +78,8 @@ TEST(NumberAsJson, IsAnIntegerWhereOneIsExact) {
 }
 
 TEST(JsonObject, RefusesIntegersOutsideTheirRangeAndOtherTypes) {
-  const auto document = parse_json(
-      R"({"z": 0, "n": -1, "h": 18446744073709551615, "d": 1.5, "s": "4", "b": true})", "f.json");
+  const auto document =
+      parse_json(R"({"z": 0, "n": -1, "h": 18446744073709551615, "d": 1.5, "s": "4", "b": true})", "f.json");
   const JsonObject object(document, {"f.json", ""});
   for (const char* key : {"z", "n", "h", "d", "s", "b"}) {
     support::expect_input_error([&] { object.integer(key, 1, 100); },

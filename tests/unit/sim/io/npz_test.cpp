@@ -31,9 +31,7 @@ std::vector<std::uint64_t> flags_of(const std::string& name) {
   const std::vector<Tensor> tensors = {called(name)};
   const std::string archive = npz_bytes(tensors);
   const std::size_t entry = archive.find("PK\x01\x02");
-  const auto at = [&](std::size_t begin) {
-    return little_endian(std::as_bytes(std::span(archive)).subspan(begin, 2));
-  };
+  const auto at = [&](std::size_t begin) { return little_endian(std::as_bytes(std::span(archive)).subspan(begin, 2)); };
   return {at(6), at(entry + 8)};
 }
 
@@ -78,8 +76,7 @@ std::string patched(const std::vector<Tensor>& tensors, std::size_t field, std::
 }
 
 TEST(NpzReader, RefusesMembersThatCannotBe) {
-  expect_refused(npz_bytes(std::vector<Tensor>{called("w"), called("w")}),
-                 ": two members are called 'w.npy'");
+  expect_refused(npz_bytes(std::vector<Tensor>{called("w"), called("w")}), ": two members are called 'w.npy'");
   constexpr std::size_t kUnpacked = 24;
   expect_refused(patched({called("v"), called("w")}, kUnpacked, 300U << 20),
                  ": unpacks to more than 200 times its size");

@@ -35,8 +35,7 @@ TEST(RegularExpression, OfAnyDepthIsRefusedOrTaken) {
   EXPECT_NE(refusal(open), "taken");
   EXPECT_NE(refusal("((a{1,300}){1,300}){1,300}"), "taken");
   EXPECT_EQ(refusal("("), "--layers '(' is no regular expression: missing )");
-  EXPECT_EQ(refusal("a(?!b)"),
-            "--layers 'a(?!b)' is no regular expression: invalid perl operator: (?!");
+  EXPECT_EQ(refusal("a(?!b)"), "--layers 'a(?!b)' is no regular expression: invalid perl operator: (?!");
 }
 
 TEST(RegularExpression, TakesTimeLinearInTheText) {

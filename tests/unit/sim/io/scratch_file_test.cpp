@@ -83,8 +83,7 @@ TEST_F(ScratchFiles, TakeANameThatNobodyHasAndLeaveWhatOthersHave) {
     remove_scratch_files();
     EXPECT_FALSE(fs::exists(one.path()) || fs::exists(directory.path()));
   }
-  const ScratchFile nowhere(temporary.path() / "no" / "r.txt",
-                            [](const char* name) { return open_new(name, 0600); });
+  const ScratchFile nowhere(temporary.path() / "no" / "r.txt", [](const char* name) { return open_new(name, 0600); });
   EXPECT_LT(nowhere.made(), 0);
   EXPECT_EQ(nowhere.error(), ENOENT);
   EXPECT_EQ(read_text_file(taken(0), 9), "stale");

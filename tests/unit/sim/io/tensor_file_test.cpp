@@ -31,14 +31,13 @@ TensorFile read_safetensors(const std::string& header, const std::string& data) 
   return TensorFile::read_safetensors(stream, bytes.size(), "f.safetensors");
 }
 
-void expect_refused(const std::string& header, const std::string& data,
-                    std::initializer_list<std::string_view> parts) {
+void expect_refused(const std::string& header, const std::string& data, std::initializer_list<std::string_view> parts) {
   support::expect_input_error([&] { read_safetensors(header, data); }, parts);
 }
 
 TensorFile read_npy(const std::string& header, const std::string& data, char version = 1) {
-  const std::string bytes = std::string("\x93NUMPY") + version + '\0' +
-                            length_prefix(header.size(), version == 1 ? 2 : 4) + header + data;
+  const std::string bytes =
+      std::string("\x93NUMPY") + version + '\0' + length_prefix(header.size(), version == 1 ? 2 : 4) + header + data;
   std::istringstream stream(bytes);
   return TensorFile::read_npy(stream, bytes.size(), "f.npy");
 }
@@ -72,8 +71,7 @@ TEST(SafetensorsReader, ReadsTensorsInTheOrderOfTheirData) {
 
 TEST(SafetensorsReader, DecodesEveryElementType) {
   const auto value = [](const char* dtype, const std::string& bytes) {
-    const std::string header = R"({"t": {"dtype": ")" + std::string(dtype) +
-                               R"(", "shape": [], "data_offsets": [0, )" +
+    const std::string header = R"({"t": {"dtype": ")" + std::string(dtype) + R"(", "shape": [], "data_offsets": [0, )" +
                                std::to_string(bytes.size()) + "]}}";
     return as_doubles(read_safetensors(header, bytes).tensor("t")).at(0);
   };
@@ -92,17 +90,15 @@ TEST(SafetensorsReader, DecodesEveryElementType) {
 
 TEST(SafetensorsReader, AllowsEmptyTensorsAndAnEmptyFile) {
   EXPECT_TRUE(read_safetensors("{}", "").tensors().empty());
-  const TensorFile file =
-      read_safetensors(R"({"e": {"dtype": "F16", "shape": [0, 4], "data_offsets": [0, 0]}})", "");
+  const TensorFile file = read_safetensors(R"({"e": {"dtype": "F16", "shape": [0, 4], "data_offsets": [0, 0]}})", "");
   EXPECT_EQ(as_matrix(file.tensor("e"), DataType::kF16).size(), 0u);
 }
 
 TEST(SafetensorsReader, RefusesALengthThatCannotBe) {
   const auto refused = [](const std::string& bytes, std::uint64_t size, const std::string& part) {
     std::istringstream stream(bytes);
-    support::expect_input_error(
-        [&] { TensorFile::read_safetensors(stream, size, "f.safetensors"); },
-        {"f.safetensors", part});
+    support::expect_input_error([&] { TensorFile::read_safetensors(stream, size, "f.safetensors"); },
+                                {"f.safetensors", part});
   };
   refused("abc", 3, "3 bytes are too few");
   refused(length_prefix(100, 8) + "{}", 10, "its header has 100 bytes, but 2 follow");
@@ -122,18 +118,14 @@ TEST(SafetensorsReader, RefusesWhatItsHeaderCannotSay) {
                  "123456", {"tensor 'b' starts at byte 2", "the one before it ends at byte 4"});
   expect_refused(R"({"a": {"dtype": "I8", "shape": [2], "data_offsets": [0, 2]},
                      "b": {"dtype": "I8", "shape": [2], "data_offsets": [4, 6]}})",
-                 "123456",
-                 {"tensor 'b' starts at byte 4", "no tensor covers what starts at byte 2"});
+                 "123456", {"tensor 'b' starts at byte 4", "no tensor covers what starts at byte 2"});
   expect_refused(R"({"a": {"dtype": "F32", "shape": [3], "data_offsets": [0, 8]}})", "12345678",
                  {"/a/data_offsets: spans 8 bytes, but shape and dtype need 12"});
-  expect_refused(
-      R"({"a": {"dtype": "F32", "shape": [4294967296, 4294967296], "data_offsets": [0, 0]}})", "",
-      {"/a/data_offsets", "more than 64 bits can count"});
+  expect_refused(R"({"a": {"dtype": "F32", "shape": [4294967296, 4294967296], "data_offsets": [0, 0]}})", "",
+                 {"/a/data_offsets", "more than 64 bits can count"});
   expect_refused(R"({"a": 5})", "", {"/a: must be an object, not 5"});
-  expect_refused(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})", "1234",
-                 {"/a/shape/0", "-1"});
-  expect_refused(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}})", "1234",
-                 {"/a/data_offsets/1"});
+  expect_refused(R"({"a": {"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}})", "1234", {"/a/shape/0", "-1"});
+  expect_refused(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [4, 0]}})", "1234", {"/a/data_offsets/1"});
   expect_refused(R"({"a": {"dtype": "F32", "shape": [1], "data_offsets": [0]}})", "1234",
                  {"/a/data_offsets: must have 2 elements"});
   expect_refused(R"({"a": {"dtype": "F32", "shape": [1], "offsets": [0, 4]}})", "1234",
@@ -144,8 +136,7 @@ TEST(SafetensorsReader, RefusesWhatItsHeaderCannotSay) {
 }
 
 TEST(SafetensorsReader, TakesATypeThatIsNotKnownAndRefusesItsValues) {
-  const TensorFile file =
-      read_safetensors(R"({"a": {"dtype": "F31", "shape": [3], "data_offsets": [0, 4]}})", "1234");
+  const TensorFile file = read_safetensors(R"({"a": {"dtype": "F31", "shape": [3], "data_offsets": [0, 4]}})", "1234");
   EXPECT_EQ(file.tensor("a").dtype, "F31");
   EXPECT_EQ(file.tensor("a").bytes.size(), 4U);
   support::expect_input_error([&] { as_doubles(file.tensor("a")); },
@@ -181,12 +172,11 @@ TEST(NpyReader, TurnsFortranOrderIntoRowMajor) {
 }
 
 TEST(NpyReader, ReadsScalarsAndVectors) {
-  EXPECT_EQ(as_doubles(
-                read_npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", bytes_of({0.5}))
-                    .tensors()[0]),
-            std::vector<double>{0.5});
-  const TensorFile vector = read_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }",
-                                     bytes_of<std::uint16_t>({0x3C00, 0x4000}));
+  EXPECT_EQ(
+      as_doubles(read_npy("{'descr': '<f8', 'fortran_order': False, 'shape': (), }", bytes_of({0.5})).tensors()[0]),
+      std::vector<double>{0.5});
+  const TensorFile vector =
+      read_npy("{'descr': '<f2', 'fortran_order': False, 'shape': (2,), }", bytes_of<std::uint16_t>({0x3C00, 0x4000}));
   const base::Matrix<Word> matrix = as_matrix(vector.tensors()[0], DataType::kF16);
   EXPECT_EQ(matrix.rows(), 2u);
   EXPECT_EQ(matrix.cols(), 1u);
@@ -196,34 +186,29 @@ TEST(NpyReader, ReadsScalarsAndVectors) {
 TEST(NpyReader, RefusesWhatItsHeaderCannotSay) {
   expect_npy_refused(kTwoByThree, std::string(23, 'x'), {"(2, 3)", "24 bytes, but 23 follow"});
   expect_npy_refused(kTwoByThree, std::string(25, 'x'), {"24 bytes, but 25 follow"});
-  for (const char* header :
-       {"", "{", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': 0, 'shape': (1,), }",
-        "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }",
-        "{'descr': '<i4', 'fortran_order': False, 'shape': (1, }",
-        "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), 'x': 1}",
-        "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (1,)}",
-        "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }",
-        "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }"}) {
+  for (const char* header : {"", "{", "{'descr': '<i4'}", "{'descr': '<i4', 'fortran_order': 0, 'shape': (1,), }",
+                             "{'descr': '<i4', 'fortran_order': False, 'shape': (-1,), }",
+                             "{'descr': '<i4', 'fortran_order': False, 'shape': (1, }",
+                             "{'descr': '<i4', 'fortran_order': False, 'shape': (1,), 'x': 1}",
+                             "{'descr': '<i4', 'descr': '<i4', 'fortran_order': False, 'shape': (1,)}",
+                             "{'descr': [('a', '<i4')], 'fortran_order': False, 'shape': (1,), }",
+                             "{'descr': '<i4', 'fortran_order': False, 'shape': (99999999999999999999,), }"}) {
     expect_npy_refused(header, "1234", {"f.npy: npy header", "is wrong: it must be a dictionary"});
   }
   for (const char* descr : {">f4", "<c8", "|O", "<U3", "=f4", "", "<f16"}) {
-    expect_npy_refused(
-        "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (1,), }", "1234",
-        {"is not supported (allowed: <f2, <f4, <f8, |i1"});
+    expect_npy_refused("{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (1,), }", "1234",
+                       {"is not supported (allowed: <f2, <f4, <f8, |i1"});
   }
-  expect_npy_refused(
-      "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "",
-      {"more than 64 bits can count"});
+  expect_npy_refused("{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296), }", "",
+                     {"more than 64 bits can count"});
 }
 
 TEST(NpyReader, RefusesAPreambleThatCannotBe) {
   const auto refused = [](const std::string& bytes, std::string_view part) {
     std::istringstream stream(bytes);
-    support::expect_input_error([&] { TensorFile::read_npy(stream, bytes.size(), "f.npy"); },
-                                {"f.npy", part});
+    support::expect_input_error([&] { TensorFile::read_npy(stream, bytes.size(), "f.npy"); }, {"f.npy", part});
   };
-  refused(std::string("\x93NUMPY\x01\0\xFF\xFF", 10) + "{}",
-          "its header has 65535 bytes, but 2 follow");
+  refused(std::string("\x93NUMPY\x01\0\xFF\xFF", 10) + "{}", "its header has 65535 bytes, but 2 follow");
   refused(std::string("\x93NUMPX\x01\0\0\0", 10), "npy magic bytes");
   refused("PK\3\4", "too few for an npy file");
   refused(std::string("\x93NUMPY\x04\0\0\0", 10), "npy version 4.0 is not supported");
@@ -242,9 +227,8 @@ TEST(AsMatrix, FlattensToRowsAndTheRest) {
 
 TEST(AsMatrix, ConvertsByValueAndRoundsToNearestEven) {
   // 1 + 2^-11 lies between the f16 neighbours 1 and 1 + 2^-10; 1 is the even one.
-  const TensorFile file =
-      read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
-               bytes_of({1.0F + std::ldexp(1.0F, -11), 1.0F + 3 * std::ldexp(1.0F, -11), 1e9F}));
+  const TensorFile file = read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }",
+                                   bytes_of({1.0F + std::ldexp(1.0F, -11), 1.0F + 3 * std::ldexp(1.0F, -11), 1e9F}));
   const base::Matrix<Word> matrix = as_matrix(file.tensors()[0], DataType::kF16);
   EXPECT_EQ(matrix(0, 0), 0x3C00u);
   EXPECT_EQ(matrix(1, 0), 0x3C02u);
@@ -252,22 +236,20 @@ TEST(AsMatrix, ConvertsByValueAndRoundsToNearestEven) {
 }
 
 TEST(AsMatrix, TakesUint16AsRawBitsOfSixteenBitFloats) {
-  const TensorFile file = read_npy("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }",
-                                   bytes_of<std::uint16_t>({0x3F80}));
+  const TensorFile file =
+      read_npy("{'descr': '<u2', 'fortran_order': False, 'shape': (1,), }", bytes_of<std::uint16_t>({0x3F80}));
   EXPECT_EQ(as_matrix(file.tensors()[0], DataType::kBf16)(0, 0), 0x3F80u);
   EXPECT_EQ(as_matrix(file.tensors()[0], DataType::kF16)(0, 0), 0x3F80u);
-  EXPECT_EQ(
-      numerics::to_double(as_matrix(file.tensors()[0], DataType::kTf32)(0, 0), DataType::kTf32),
-      0x3F80);
+  EXPECT_EQ(numerics::to_double(as_matrix(file.tensors()[0], DataType::kTf32)(0, 0), DataType::kTf32), 0x3F80);
 }
 
 TEST(AsMatrix, RefusesValuesThatAnIntegerTypeCannotHold) {
-  const TensorFile file = read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }",
-                                   bytes_of({1.0F, 128.0F}));
+  const TensorFile file =
+      read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", bytes_of({1.0F, 128.0F}));
   support::expect_input_error([&] { as_matrix(file.tensors()[0], DataType::kS8); },
                               {"tensor 'f': element 1 is 128, which s8 cannot hold (-128 to 127)"});
-  const TensorFile nan = read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }",
-                                  bytes_of({std::nanf("")}));
+  const TensorFile nan =
+      read_npy("{'descr': '<f4', 'fortran_order': False, 'shape': (1,), }", bytes_of({std::nanf("")}));
   support::expect_input_error([&] { as_matrix(nan.tensors()[0], DataType::kS8); }, {"nan"});
 }
 
@@ -281,15 +263,14 @@ base::Matrix<Word> some_words(DataType type) {
 
 TEST(TensorWriters, RoundTripEveryTypeBitForBit) {
   const support::TemporaryDirectory directory;
-  for (const DataType type : {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kF32,
-                              DataType::kS8, DataType::kS32}) {
+  for (const DataType type :
+       {DataType::kF16, DataType::kBf16, DataType::kTf32, DataType::kF32, DataType::kS8, DataType::kS32}) {
     SCOPED_TRACE(numerics::name(type));
     const base::Matrix<Word> words = some_words(type);
     const auto npy = directory.path() / "x.npy";
     const auto safetensors = directory.path() / "x.safetensors";
     write_npy(npy, words, type);
-    const std::vector<Tensor> tensors = {make_tensor("first", words, type),
-                                         make_tensor("w", words, type)};
+    const std::vector<Tensor> tensors = {make_tensor("first", words, type), make_tensor("w", words, type)};
     write_safetensors(safetensors, tensors);
     EXPECT_EQ(as_matrix(TensorFile::open(npy).tensors().at(0), type), words);
     EXPECT_EQ(as_matrix(TensorFile::open(safetensors).tensor("w"), type), words);
@@ -310,21 +291,17 @@ TEST(SafetensorsWriter, RefusesTwoTensorsOfOneName) {
   const support::TemporaryDirectory directory;
   const Tensor tensor = make_tensor("w", some_words(DataType::kF16), DataType::kF16);
   const std::vector<Tensor> tensors = {tensor, tensor};
-  support::expect_input_error(
-      [&] { write_safetensors(directory.path() / "x.safetensors", tensors); },
-      {"two tensors of a safetensors file are called 'w'"});
+  support::expect_input_error([&] { write_safetensors(directory.path() / "x.safetensors", tensors); },
+                              {"two tensors of a safetensors file are called 'w'"});
   EXPECT_TRUE(std::filesystem::is_empty(directory.path()));
 }
 
 TEST(TensorFile, RefusesUnknownExtensionsDirectoriesAndMissingFiles) {
   const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "d.npy");
-  support::expect_input_error([] { TensorFile::open("x.pt"); },
-                              {"x.pt", "'.pt' (allowed: .safetensors, .npy)"});
-  support::expect_input_error([&] { TensorFile::open(directory.path() / "d.npy"); },
-                              {"no such file"});
-  support::expect_input_error([&] { TensorFile::open(directory.path() / "e.npy"); },
-                              {"no such file"});
+  support::expect_input_error([] { TensorFile::open("x.pt"); }, {"x.pt", "'.pt' (allowed: .safetensors, .npy)"});
+  support::expect_input_error([&] { TensorFile::open(directory.path() / "d.npy"); }, {"no such file"});
+  support::expect_input_error([&] { TensorFile::open(directory.path() / "e.npy"); }, {"no such file"});
 }
 
 }  // namespace

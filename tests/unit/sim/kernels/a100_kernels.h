@@ -19,8 +19,7 @@ inline GemmKernel kernel_for(const GemmProblem& problem, const KernelOverrides& 
 }
 
 inline GemmProblem problem(std::int64_t m, std::int64_t n, std::int64_t k, bool sparse = false,
-                           numerics::DataType type = numerics::DataType::kF16,
-                           std::int64_t batch = 1) {
+                           numerics::DataType type = numerics::DataType::kF16, std::int64_t batch = 1) {
   return {{m, n, k}, batch, type, sparse};
 }
 

@@ -19,8 +19,7 @@ using numerics::DataType;
 
 TEST(ForcedTile, HasTheWarpTileThatReadsLeastFromSharedMemory) {
   const auto warp_tile = [](std::int64_t m, std::int64_t n) {
-    const base::GemmShape tile =
-        kernel_for(problem(512, 512, 512), {base::GemmShape{m, n, 32}, 2, {}}).warp_tile;
+    const base::GemmShape tile = kernel_for(problem(512, 512, 512), {base::GemmShape{m, n, 32}, 2, {}}).warp_tile;
     return std::pair(tile.m, tile.n);
   };
   EXPECT_EQ(warp_tile(64, 64), std::pair(std::int64_t{32}, std::int64_t{32}));
@@ -49,15 +48,12 @@ TEST(ForcedTile, OfAPairIsThatOfTheDenseAndOfTheSparseKernel) {
     KernelOverrides overrides{c.tile, {}, {}};
     overrides.tile_of_pair = true;
     for (const bool sparse : {false, true}) {
-      const GemmKernel kernel =
-          choose_kernel(problem(4096, 1024, 8192, sparse), overrides, gpu.kernel_target(), false);
+      const GemmKernel kernel = choose_kernel(problem(4096, 1024, 8192, sparse), overrides, gpu.kernel_target(), false);
       const base::GemmShape tile = kernel.problem.as_asked(kernel.cta_tile);
-      EXPECT_EQ(tile, (base::GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k}))
-          << c.gpu;
+      EXPECT_EQ(tile, (base::GemmShape{c.tile.m, c.tile.n, sparse ? c.sparse_k : c.dense_k})) << c.gpu;
       EXPECT_EQ(kernel.executed.family, c.family) << c.gpu;
       // What was chosen is found again by its own tile.
-      EXPECT_EQ(choose_kernel(problem(4096, 1024, 8192, sparse), {tile, kernel.stages, 1},
-                              gpu.kernel_target(), false)
+      EXPECT_EQ(choose_kernel(problem(4096, 1024, 8192, sparse), {tile, kernel.stages, 1}, gpu.kernel_target(), false)
                     .executed,
                 kernel.executed);
     }
@@ -83,9 +79,8 @@ TEST(ForcedTile, WithRowsThatNoWarpHasIsRefusedForThose) {
   const gpu::GpuSpec v100 = config::load_architecture("v100-sxm2-16gb").gpu;
   for (const std::int64_t rows : {8, 24}) {
     const KernelOverrides tile{base::GemmShape{rows, 24, 8}, {}, {}};
-    support::expect_input_error(
-        [&] { choose_kernel(problem(512, 512, 512), tile, v100.kernel_target(), false); },
-        {"m must be a multiple of 16, n of 8"});
+    support::expect_input_error([&] { choose_kernel(problem(512, 512, 512), tile, v100.kernel_target(), false); },
+                                {"m must be a multiple of 16, n of 8"});
   }
 }
 

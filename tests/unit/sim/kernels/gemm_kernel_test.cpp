@@ -35,14 +35,9 @@ TEST(Rasterise, GivesEveryTileOfEveryGemmToExactlyOneCta) {
 TEST(RasterPieces, HoldTheCtasThatTheRasterisationPutsThere) {
   GemmKernel kernel = kernel_for(problem(1000, 3000, 512), {base::GemmShape{128, 128, 64}, {}, {}});
   kernel.problem.batch = 2;
-  for (const auto& [begin, end] : {std::pair<std::int64_t, std::int64_t>{0, kernel.ctas()},
-                                   {3, 8},
-                                   {60, 64},
-                                   {61, 75},
-                                   {100, 260},
-                                   {191, 193}}) {
-    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> rows, columns, seen_rows,
-        seen_columns;
+  for (const auto& [begin, end] :
+       {std::pair<std::int64_t, std::int64_t>{0, kernel.ctas()}, {3, 8}, {60, 64}, {61, 75}, {100, 260}, {191, 193}}) {
+    std::map<std::pair<std::int64_t, std::int64_t>, std::int64_t> rows, columns, seen_rows, seen_columns;
     for (std::int64_t cta = begin; cta < end; ++cta) {
       const CtaTile tile = kernel.rasterise(cta);
       const std::int64_t slice = tile.batch * kernel.split_k + tile.slice;

@@ -15,8 +15,7 @@ namespace {
 TEST(GemmTraffic, KnowsARangeHoweverManyCtasWereAskedForBefore) {
   for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "b200"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
-    const GemmKernel kernel =
-        choose_kernel(problem(5000, 4900, 300, true), {}, gpu.kernel_target(), false);
+    const GemmKernel kernel = choose_kernel(problem(5000, 4900, 300, true), {}, gpu.kernel_target(), false);
     ASSERT_GT(kernel.ctas(), 600);
     const GemmTraffic traffic(kernel);
     isa::WarpInstruction instruction;

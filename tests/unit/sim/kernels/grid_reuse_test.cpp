@@ -55,8 +55,7 @@ TEST(GridReuse, AShorterGridHasAsMuchLessL2AsItUsesLess) {
 TEST(GridReuse, SlicesBehindTheEndOfKFetchNothing) {
   // 89 k-tiles in 16 slices of 6: the last slice but one has 5 and the last one none.
   const GemmProblem problem{{31, 11, 5640}, 1, numerics::DataType::kF16, false};
-  const GemmKernel kernel =
-      choose_kernel(problem, {{{32, 32, 64}}, 3, 16}, a100().kernel_target(), false);
+  const GemmKernel kernel = choose_kernel(problem, {{{32, 32, 64}}, 3, 16}, a100().kernel_target(), false);
   EXPECT_EQ(dram_bytes(kernel, a100().memory, a100().sms).delivered, (31 + 11) * 2 * 5640);
 }
 
@@ -64,8 +63,7 @@ TEST(GridReuse, RowsOfAGroupOfCtasBehindTheEdgeFetchNothing) {
   // Two groups of two CTAs: the third tile has 44 rows and the fourth one none.
   const gpu::GpuSpec b200 = config::load_architecture("b200").gpu;
   const GemmProblem problem{{300, 64, 512}, 1, numerics::DataType::kF16, false};
-  const GemmKernel kernel =
-      choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
+  const GemmKernel kernel = choose_kernel(problem, {{{128, 64, 64}}, {}, 1}, b200.kernel_target(), false);
   ASSERT_EQ(kernel.cta_group, 2);
   EXPECT_EQ(dram_bytes(kernel, b200.memory, b200.sms).delivered, (300 + 64) * 2 * 512);
 }

@@ -29,22 +29,14 @@ Tiles fitting(const GemmProblem& what, const gpu::GpuSpec& gpu) {
 
 // cublas-sm80 has all of 64, 128 and 256 by 64, 128 and 256 but 256 x 256.
 TEST(FittingKernels, AreLessThanTwiceAsHighAndWideAsTheTileThatCoversTheGemm) {
-  const auto on_a100 = [](std::int64_t m, std::int64_t n) {
-    return fitting(problem(m, n, 1024), a100());
-  };
+  const auto on_a100 = [](std::int64_t m, std::int64_t n) { return fitting(problem(m, n, 1024), a100()); };
   EXPECT_EQ(on_a100(64, 64), (Tiles{{64, 64}}));
   EXPECT_EQ(on_a100(65, 64), (Tiles{{128, 64}, {64, 64}}));
   EXPECT_EQ(on_a100(64, 65), (Tiles{{64, 128}, {64, 64}}));
   EXPECT_EQ(on_a100(4096, 16), (Tiles{{256, 64}, {128, 64}, {64, 64}}));
   EXPECT_EQ(on_a100(128, 128), (Tiles{{128, 128}, {128, 64}, {64, 128}, {64, 64}}));
-  EXPECT_EQ(on_a100(4096, 4096), (Tiles{{256, 128},
-                                        {128, 256},
-                                        {128, 128},
-                                        {256, 64},
-                                        {64, 256},
-                                        {128, 64},
-                                        {64, 128},
-                                        {64, 64}}));
+  EXPECT_EQ(on_a100(4096, 4096),
+            (Tiles{{256, 128}, {128, 256}, {128, 128}, {256, 64}, {64, 256}, {128, 64}, {64, 128}, {64, 64}}));
 }
 
 // cublas-a40 has 96, 128, 160 and 192 columns, among others: 96 cover 96, and 128 cover 97.
@@ -71,10 +63,8 @@ TEST(FittingKernels, OfAPairOfCtasHaveTheRowsOfBoth) {
 
 // 2, 3, 4, 5, 6, 8, 10, 12 and 16 slices, of 256 k each at least.
 TEST(SlicesOfK, AreThoseThatAreWorthACtaEach) {
-  const auto slices = [](std::int64_t k, int most = 16, const KernelOverrides& overrides = {},
-                         bool values = false) {
-    const GemmKernel kernel =
-        kernel_for(problem(256, 256, k), {base::GemmShape{64, 64, 32}, {}, {}});
+  const auto slices = [](std::int64_t k, int most = 16, const KernelOverrides& overrides = {}, bool values = false) {
+    const GemmKernel kernel = kernel_for(problem(256, 256, k), {base::GemmShape{64, 64, 32}, {}, {}});
     return slices_of_k(kernel, overrides, most, values);
   };
   using Slices = std::vector<int>;

@@ -43,8 +43,7 @@ KernelEstimate on(const gpu::GpuSpec& gpu, const GemmKernel& kernel) {
 double beside_dram_us(gpu::GpuSpec gpu, const GemmKernel& kernel) {
   gpu.memory.dram_gb_per_s *= 1e6;
   const KernelEstimate form = on(gpu, kernel);
-  return form.time_us(1) - form.fill_us - std::max(form.store_us, form.last_l2_us) -
-         form.outside_us();
+  return form.time_us(1) - form.fill_us - std::max(form.store_us, form.last_l2_us) - form.outside_us();
 }
 
 /// A rate, and the term that it is the rate of.
@@ -93,8 +92,7 @@ TEST(KernelEstimate, EachRateDividesItsOwnTermAndNoOther) {
       rate.multiply(faster, 4);
       const KernelEstimate changed = on(faster, kernel);
       for (const auto term : kTerms) {
-        const bool is_own =
-            std::find(rate.terms.begin(), rate.terms.end(), term) != rate.terms.end();
+        const bool is_own = std::find(rate.terms.begin(), rate.terms.end(), term) != rate.terms.end();
         EXPECT_DOUBLE_EQ(changed.*term, base.*term / (is_own ? 4 : 1)) << rate.name;
       }
     }
@@ -106,8 +104,7 @@ TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
   EXPECT_EQ(one.tensor_us, two.tensor_us);
   EXPECT_EQ(one.serial.data_path, 1);
   EXPECT_EQ(one.serial.sm_port, 1);
-  const double one_behind_the_other =
-      std::max(one.tensor_us, one.shared_memory_us) + one.sm_port_us + one.latency_us;
+  const double one_behind_the_other = std::max(one.tensor_us, one.shared_memory_us) + one.sm_port_us + one.latency_us;
   EXPECT_GE(beside_dram_us(a100(), one_wave(1)), one_behind_the_other);
   EXPECT_LT(two.time_us(1), one.time_us(1));
   // CTAs of an SM fill each other's time.
@@ -119,8 +116,7 @@ TEST(KernelEstimate, WithOneStageALoneCtaCopiesAndMultipliesOneBehindTheOther) {
 TEST(KernelEstimate, TheBusiestSmTakesTheBytesOfAllItsCtasThroughItsPort) {
   const KernelEstimate one = on(a100(), with_tile(problem(108 * 128, 128, 4096)));
   EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(512, 512, 4096))).sm_port_us, one.sm_port_us);
-  EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(109 * 128, 128, 4096))).sm_port_us,
-                   2 * one.sm_port_us);
+  EXPECT_DOUBLE_EQ(on(a100(), with_tile(problem(109 * 128, 128, 4096))).sm_port_us, 2 * one.sm_port_us);
 }
 
 // What is left where one resource is a thousand times slower: bytes / rate, worked out by hand.
@@ -140,16 +136,14 @@ TEST(KernelEstimate, OfASlowL2IsWhatAllTilesReadAndWrite) {
   // Each of 4 columns of tiles reads A, each of 4 rows B; D is twice the work.
   const double bytes = 2.0 * (4 * 512 * 4096 + 4 * 512 * 4096 + 2 * 512 * 512);
   const double expected = bytes / slow.memory.l2_bytes_per_cycle / slow.boost_clock_mhz;
-  EXPECT_NEAR(beside_dram_us(slow, one_wave()) + on(slow, one_wave()).last_l2_us, expected,
-              1e-4 * expected);
+  EXPECT_NEAR(beside_dram_us(slow, one_wave()) + on(slow, one_wave()).last_l2_us, expected, 1e-4 * expected);
 }
 
 TEST(KernelEstimate, OfSlowPortsIsWhatPassesThatOfOneSmOneWayOrTheOther) {
   gpu::GpuSpec slow = a100();
   slow.memory.sm_port_bytes_per_cycle /= 1000;
   const double bytes = 2.0 * (128 * 4096 + 128 * 4096);  // beside which D leaves
-  EXPECT_NEAR(beside_dram_us(slow, one_wave()),
-              bytes / slow.memory.sm_port_bytes_per_cycle / slow.boost_clock_mhz,
+  EXPECT_NEAR(beside_dram_us(slow, one_wave()), bytes / slow.memory.sm_port_bytes_per_cycle / slow.boost_clock_mhz,
               1e-4 * beside_dram_us(slow, one_wave()));
 }
 
@@ -168,20 +162,18 @@ TEST(KernelEstimate, OfSharedMemoryIsTilesWrittenOnceAndFragmentsReadByEachWarp)
   // Four warps of 64 x 64: 64 rows of A and 64 columns of B each.
   const double written = 2.0 * 4096 * (128 + 128);
   const double read = 2.0 * 4096 * 4 * (64 + 64);
-  EXPECT_DOUBLE_EQ(on(a100(), one_wave()).shared_memory_us,
-                   (written + read) / 128 / a100().boost_clock_mhz);
+  EXPECT_DOUBLE_EQ(on(a100(), one_wave()).shared_memory_us, (written + read) / 128 / a100().boost_clock_mhz);
 }
 
 TEST(KernelEstimate, OfSharedMemoryIsEachElementOfAFragmentForBothLanesThatHoldIt) {
   const gpu::GpuSpec v100 = config::load_architecture("v100-sxm2-16gb").gpu;
-  const GemmKernel kernel = choose_kernel(
-      problem(512, 512, 4096), {base::GemmShape{128, 128, 32}, 2, 1}, v100.kernel_target(), false);
+  const GemmKernel kernel =
+      choose_kernel(problem(512, 512, 4096), {base::GemmShape{128, 128, 32}, 2, 1}, v100.kernel_target(), false);
   // m8n8k4, four warps of 64 x 64; tiles pass the L1 on their way to registers.
   ASSERT_EQ(kernel.warps(), 4);
   const double written = 2 * 2.0 * 4096 * (128 + 128);
   const double read = 2 * 2.0 * 4096 * 4 * (64 + 64);
-  EXPECT_DOUBLE_EQ(on(v100, kernel).shared_memory_us,
-                   (written + read) / 128 / v100.boost_clock_mhz);
+  EXPECT_DOUBLE_EQ(on(v100, kernel).shared_memory_us, (written + read) / 128 / v100.boost_clock_mhz);
 }
 
 TEST(KernelEstimate, DramDeliversNineSixteenthsOfADenseAWhereItIsSparse) {
@@ -197,8 +189,7 @@ TEST(KernelEstimate, AtHalfTheClockSmsTakeTwiceAsLongAndDramAndLaunchAsLongAsBef
   gpu::GpuSpec fast = a100();  // whose DRAM has no part in the time
   fast.memory.dram_gb_per_s *= 1e6;
   const KernelEstimate form = on(fast, many_waves());
-  EXPECT_NEAR(form.time_us(0.5) - form.outside_us(), 2 * (form.time_us(1) - form.outside_us()),
-              1e-3);
+  EXPECT_NEAR(form.time_us(0.5) - form.outside_us(), 2 * (form.time_us(1) - form.outside_us()), 1e-3);
   gpu::GpuSpec slow = a100();
   slow.memory.dram_gb_per_s /= 1000;
   const KernelEstimate in_dram = on(slow, many_waves());
@@ -237,20 +228,17 @@ TEST(KernelEstimate, LoneCtasOfTwoStagesWaitForDramTogetherWhereFewReadATile) {
 TEST(KernelEstimate, DramTakesAllOfDAndWhatTheL2CannotKeepOfTheLastRoundBehindIt) {
   // Half a megabyte, which the L2 may keep until DRAM has taken that of the next launch.
   const KernelEstimate small = on(a100(), one_wave());
-  EXPECT_DOUBLE_EQ(small.dram_us * dram_bytes_per_us(a100()),
-                   2.0 * (512 + 512) * 4096 + 2.0 * 512 * 512);
+  EXPECT_DOUBLE_EQ(small.dram_us * dram_bytes_per_us(a100()), 2.0 * (512 + 512) * 4096 + 2.0 * 512 * 512);
   EXPECT_EQ(small.last_dram_us, 0);
   const GemmKernel kernel = with_tile(problem(8192, 8192, 64));
   gpu::GpuSpec writes_through = a100();
   writes_through.memory.l2_capacity = base::Bytes(1 << 20);
   const KernelEstimate large = on(writes_through, kernel);
   const double last = 2.0 * 128 * 128 * 108 * kernel.ctas_per_sm;
-  EXPECT_DOUBLE_EQ(large.last_dram_us * dram_bytes_per_us(a100()),
-                   last - writes_through.memory.dirty_bytes());
+  EXPECT_DOUBLE_EQ(large.last_dram_us * dram_bytes_per_us(a100()), last - writes_through.memory.dirty_bytes());
   const KernelEstimate kept = on(a100(), kernel);
   EXPECT_EQ(kept.last_dram_us, 0);
-  EXPECT_DOUBLE_EQ(kept.dram_us * dram_bytes_per_us(a100()),
-                   2.0 * (8192 + 8192) * 64 + 2.0 * 8192 * 8192);
+  EXPECT_DOUBLE_EQ(kept.dram_us * dram_bytes_per_us(a100()), 2.0 * (8192 + 8192) * 64 + 2.0 * 8192 * 8192);
 }
 
 TEST(LaunchOverhead, OfAGraphIsThatOfTheGpuAndOfAStreamThatOfTheLibraryAsWell) {
@@ -278,11 +266,10 @@ TEST(KernelEstimate, WhatBothPartitionsOfTheL2WantCrossesBetweenThem) {
   const KernelEstimate two = on(a100(), one_wave());
   // Four tiles beside each other want a row of A, or a column of B: all in one partition once in
   // sixteen times. What is written is work for both, most of it behind the main loops.
-  const double crossing =
-      2.0 * (512 + 512) * 4096 * (1 - 1.0 / 16) +
-      (1 - kForm.stores_in_step) * memory::MemorySpec::kL2WorkOfWrite * 2.0 * 512 * 512;
-  EXPECT_NEAR((two.l2_us - one.l2_us) * a100().memory.l2_bytes_per_cycle * a100().boost_clock_mhz,
-              crossing, 1e-6 * crossing);
+  const double crossing = 2.0 * (512 + 512) * 4096 * (1 - 1.0 / 16) +
+                          (1 - kForm.stores_in_step) * memory::MemorySpec::kL2WorkOfWrite * 2.0 * 512 * 512;
+  EXPECT_NEAR((two.l2_us - one.l2_us) * a100().memory.l2_bytes_per_cycle * a100().boost_clock_mhz, crossing,
+              1e-6 * crossing);
 }
 
 TEST(KernelEstimate, TheL2TakesWhatTheLastRoundStoresBehindItsMainLoops) {
@@ -290,10 +277,9 @@ TEST(KernelEstimate, TheL2TakesWhatTheLastRoundStoresBehindItsMainLoops) {
   const GemmKernel kernel = many_waves();
   ASSERT_EQ(kernel.ctas_per_sm, 2);
   const memory::MemorySpec memory = a100().memory;
-  const double work = 2.0 * 4096 * 4096 * memory::MemorySpec::kL2WorkOfWrite *
-                      memory.l2_partitions / memory.l2_bytes_per_cycle;
-  EXPECT_DOUBLE_EQ(on(a100(), kernel).last_l2_us * a100().boost_clock_mhz,
-                   kForm.stores_in_step * work * 216 / 1024);
+  const double work =
+      2.0 * 4096 * 4096 * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions / memory.l2_bytes_per_cycle;
+  EXPECT_DOUBLE_EQ(on(a100(), kernel).last_l2_us * a100().boost_clock_mhz, kForm.stores_in_step * work * 216 / 1024);
   // A faster L2 ends a single round sooner, though the tensor cores are what its main loops wait
   // for.
   gpu::GpuSpec faster = a100();

@@ -18,8 +18,7 @@ constexpr int kMany = 8;
 
 std::vector<GemmKernel> searched(const GemmProblem& what, const gpu::GpuSpec& gpu,
                                  const KernelOverrides& overrides = {}, bool values = false) {
-  std::vector<GemmKernel> kernels =
-      search_kernels(what, overrides, gpu.kernel_target(), values, kMany);
+  std::vector<GemmKernel> kernels = search_kernels(what, overrides, gpu.kernel_target(), values, kMany);
   EXPECT_FALSE(kernels.empty());
   return kernels;
 }
@@ -28,9 +27,8 @@ TEST(SearchKernels, FindsOneThatIsAsFastAsTheLibrarysOrFaster) {
   for (const char* const name : {"a100-sxm4-80gb", "h100-sxm5-80gb", "b200", "v100-sxm2-16gb"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
     const KernelTarget target = gpu.kernel_target();
-    for (const base::GemmShape& shape :
-         {base::GemmShape{4096, 4096, 4096}, base::GemmShape{1024, 16, 8192},
-          base::GemmShape{200, 3000, 64}, base::GemmShape{1, 1, 1}}) {
+    for (const base::GemmShape& shape : {base::GemmShape{4096, 4096, 4096}, base::GemmShape{1024, 16, 8192},
+                                         base::GemmShape{200, 3000, 64}, base::GemmShape{1, 1, 1}}) {
       GemmProblem what = problem(shape.m, shape.n, shape.k);
       what.conditions.algorithm = Algorithm::kBest;
       const double library_us = closed_form_us(choose_kernel(what, {}, target, false), target);
@@ -73,14 +71,12 @@ TEST(SearchKernels, AFoundKernelIsKnownByItsName) {
     const GemmProblem what = problem(2048, 1536, 4096, true);
     for (const GemmKernel& kernel : searched(what, gpu)) {
       const KernelResult told = kernel.result(gpu.sms);
-      const GemmKernel again =
-          found_kernel(what,
-                       {told.cta_tile, told.stages, told.split_k, Decomposition::kDataParallel,
-                        false, told.cta_group, told.instruction.family, true, told.warp_tile,
-                        told.swizzle, told.cluster_ctas, static_cast<int>(told.ctas_per_sm)},
-                       gpu.kernel_target());
-      EXPECT_EQ(closed_form_us(again, gpu.kernel_target()),
-                closed_form_us(kernel, gpu.kernel_target()))
+      const GemmKernel again = found_kernel(what,
+                                            {told.cta_tile, told.stages, told.split_k, Decomposition::kDataParallel,
+                                             false, told.cta_group, told.instruction.family, true, told.warp_tile,
+                                             told.swizzle, told.cluster_ctas, static_cast<int>(told.ctas_per_sm)},
+                                            gpu.kernel_target());
+      EXPECT_EQ(closed_form_us(again, gpu.kernel_target()), closed_form_us(kernel, gpu.kernel_target()))
           << name << " " << told.cta_tile.m << "x" << told.cta_tile.n;
       EXPECT_TRUE(again.searched);
     }

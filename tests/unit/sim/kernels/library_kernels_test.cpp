@@ -29,8 +29,7 @@ TEST(LibraryKernels, DefaultSparseKernelsFollowTheLayout) {
   const GemmKernel linear = taken(shape, DataType::kBf16, true, Algorithm::kHeuristic);
   EXPECT_EQ(linear.cta_tile, (base::GemmShape{64, 256, 64}));
   EXPECT_EQ(linear.cluster_ctas, 1);
-  const GemmKernel columns =
-      taken(shape, DataType::kBf16, true, Algorithm::kHeuristic, {false, true});
+  const GemmKernel columns = taken(shape, DataType::kBf16, true, Algorithm::kHeuristic, {false, true});
   EXPECT_EQ(columns.cta_tile, (base::GemmShape{128, 256, 64}));
   EXPECT_EQ(columns.cluster_ctas, 4);
 }
@@ -43,10 +42,8 @@ TEST(LibraryKernels, NoSparseKernelOf16BitsHasFewColumnsInBf16) {
 
 TEST(LibraryKernels, DenseIntegersTakeKernelsOfMmaSyncUnlessTheyAreSearched) {
   const base::GemmShape shape{8192, 8192, 8192};
-  EXPECT_EQ(taken(shape, DataType::kS8, false, Algorithm::kHeuristic).executed.family,
-            mma::MmaFamily::kMma);
-  EXPECT_EQ(taken(shape, DataType::kS8, false, Algorithm::kBest).executed.family,
-            mma::MmaFamily::kWgmma);
+  EXPECT_EQ(taken(shape, DataType::kS8, false, Algorithm::kHeuristic).executed.family, mma::MmaFamily::kMma);
+  EXPECT_EQ(taken(shape, DataType::kS8, false, Algorithm::kBest).executed.family, mma::MmaFamily::kWgmma);
 }
 
 TEST(LibraryKernels, SegmentKCutsTilesThatAreFewAndALastRoundThatIsPoor) {
@@ -56,11 +53,9 @@ TEST(LibraryKernels, SegmentKCutsTilesThatAreFewAndALastRoundThatIsPoor) {
   };
   // Default kernels of e4m3 with D m-major, 128 x 64 x 256; as recorded on an H100.
   for (const Case& it :
-       {Case{{6144, 64, 4096}, 2}, Case{{4096, 64, 14336}, 4}, Case{{3584, 64, 3584}, 2},
-        Case{{6144, 128, 4096}, 0}, Case{{6144, 256, 4096}, -1}, Case{{7168, 256, 2048}, 0},
-        Case{{3072, 64, 1024}, 0}}) {
-    const GemmKernel kernel =
-        taken(it.shape, DataType::kE4m3, true, Algorithm::kHeuristic, {true, false});
+       {Case{{6144, 64, 4096}, 2}, Case{{4096, 64, 14336}, 4}, Case{{3584, 64, 3584}, 2}, Case{{6144, 128, 4096}, 0},
+        Case{{6144, 256, 4096}, -1}, Case{{7168, 256, 2048}, 0}, Case{{3072, 64, 1024}, 0}}) {
+    const GemmKernel kernel = taken(it.shape, DataType::kE4m3, true, Algorithm::kHeuristic, {true, false});
     EXPECT_EQ(kernel.stream_k(), it.parts != 0) << it.shape.m << " " << it.shape.n;
     EXPECT_EQ(kernel.parts_of_tile, it.parts > 0 ? it.parts : 0) << it.shape.m << " " << it.shape.n;
   }

@@ -15,12 +15,10 @@ using numerics::DataType;
 
 TEST(OperandFormat, KnowsTheNamesOfOtherProgramsInAnyCase) {
   const std::pair<std::string_view, OperandFormat> kExpected[] = {
-      {"nvfp4", {DataType::kE2m1, 16}},  {"NVFP4", {DataType::kE2m1, 16}},
-      {"fp4", {DataType::kE2m1, 16}},    {"mxfp4", {DataType::kE2m1, 32}},
-      {"mxfp8", {DataType::kE4m3, 32}},  {"MXFP8_E5M2", {DataType::kE5m2, 32}},
-      {"fp8", {DataType::kE4m3, 0}},     {"fp16", {DataType::kF16, 0}},
-      {"int8", {DataType::kS8, 0}},      {"e2m1", {DataType::kE2m1, 0}},
-      {"bfloat16", {DataType::kBf16, 0}}};
+      {"nvfp4", {DataType::kE2m1, 16}}, {"NVFP4", {DataType::kE2m1, 16}},  {"fp4", {DataType::kE2m1, 16}},
+      {"mxfp4", {DataType::kE2m1, 32}}, {"mxfp8", {DataType::kE4m3, 32}},  {"MXFP8_E5M2", {DataType::kE5m2, 32}},
+      {"fp8", {DataType::kE4m3, 0}},    {"fp16", {DataType::kF16, 0}},     {"int8", {DataType::kS8, 0}},
+      {"e2m1", {DataType::kE2m1, 0}},   {"bfloat16", {DataType::kBf16, 0}}};
   for (const auto& [name, format] : kExpected) {
     EXPECT_EQ(parse_operand_format(name), format) << name;
   }

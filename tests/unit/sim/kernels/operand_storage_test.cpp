@@ -17,8 +17,8 @@ namespace {
 
 using numerics::DataType;
 
-GemmProblem quantised(std::int64_t m, std::int64_t n, std::int64_t k, DataType weight,
-                      bool sparse = false, int block = 128) {
+GemmProblem quantised(std::int64_t m, std::int64_t n, std::int64_t k, DataType weight, bool sparse = false,
+                      int block = 128) {
   GemmProblem result = problem(m, n, k, sparse);
   result.storage = {weight, block};
   return result;
@@ -71,8 +71,7 @@ TEST(QuantisedWeights, TheirFragmentsAreLoadedAsStoredAndDequantised) {
     const isa::WarpProgram program = gemm_warp_program(kernel, kernel.k_tiles());
     int loads = 0;
     for (const isa::WarpInstruction& instruction : program.loop) {
-      if (instruction.opcode == isa::Opcode::kLoadMatrix &&
-          instruction.operand == isa::Operand::kA) {
+      if (instruction.opcode == isa::Opcode::kLoadMatrix && instruction.operand == isa::Operand::kA) {
         EXPECT_EQ(instruction.issue_slots, 1 + 13);
         EXPECT_EQ(instruction.d.count, 1);
         ++loads;
@@ -89,24 +88,20 @@ TEST(BlockScaled, OnlyBlackwellMultipliesThem) {
   const auto plain = static_cast<double>(gpu::analytic_gemm(mx, {}, b200, {}).cycles);
   mx.storage.scale_block = 32;
   const gpu::GemmRun run = gpu::analytic_gemm(mx, {}, b200, {});
-  EXPECT_NE(run.kernel.instruction.ptx_name().find("kind::mxf8f6f4.block_scale"),
-            std::string::npos);
+  EXPECT_NE(run.kernel.instruction.ptx_name().find("kind::mxf8f6f4.block_scale"), std::string::npos);
   EXPECT_GT(static_cast<double>(run.cycles), plain);  // the scales
   EXPECT_LT(static_cast<double>(run.cycles), 1.1 * plain);
   GemmProblem nv = problem(8192, 8192, 8192, false, DataType::kE2m1);
   nv.storage.scale_block = 16;
   const gpu::GemmRun four_bits = gpu::analytic_gemm(nv, {}, b200, {});
-  EXPECT_NE(four_bits.kernel.instruction.ptx_name().find("kind::mxf4nvf4.block_scale"),
-            std::string::npos);
+  EXPECT_NE(four_bits.kernel.instruction.ptx_name().find("kind::mxf4nvf4.block_scale"), std::string::npos);
   EXPECT_LT(static_cast<double>(four_bits.cycles), 0.7 * plain);
-  support::expect_input_error([&] { gpu::analytic_gemm(mx, {}, a100(), {}); },
-                              {"multiplies no blocks with scales"});
+  support::expect_input_error([&] { gpu::analytic_gemm(mx, {}, a100(), {}); }, {"multiplies no blocks with scales"});
 }
 
 TEST(FourBitIntegers, RunAtTwiceTheRateOfBytesWhereTheGpuHasThem) {
   const auto cycles = [](DataType type, bool sparse, const gpu::GpuSpec& gpu) {
-    return static_cast<double>(
-        gpu::analytic_gemm(problem(8192, 8192, 8192, sparse, type), {}, gpu, {}).cycles);
+    return static_cast<double>(gpu::analytic_gemm(problem(8192, 8192, 8192, sparse, type), {}, gpu, {}).cycles);
   };
   for (const char* name : {"a100-sxm4-80gb", "l40s", "t4"}) {
     const gpu::GpuSpec gpu = config::load_architecture(name).gpu;
@@ -116,8 +111,7 @@ TEST(FourBitIntegers, RunAtTwiceTheRateOfBytesWhereTheGpuHasThem) {
   }
   EXPECT_LT(cycles(DataType::kS4, true, a100()), cycles(DataType::kS4, false, a100()));
   const gpu::GpuSpec h100 = config::load_architecture("h100-sxm5-80gb").gpu;
-  support::expect_input_error([&] { cycles(DataType::kS4, false, h100); },
-                              {"multiplies no 4-bit integers"});
+  support::expect_input_error([&] { cycles(DataType::kS4, false, h100); }, {"multiplies no 4-bit integers"});
 }
 
 }  // namespace

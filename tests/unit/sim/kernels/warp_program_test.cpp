@@ -28,12 +28,10 @@ TEST(WarpProgram, MultipliesEveryFragmentOnceAStepOnEveryGeneration) {
     for (const isa::WarpInstruction& instruction : gemm_warp_program(kernel, 1).loop) {
       macs += instruction.opcode == isa::Opcode::kMma ? kernel.instruction.macs() : 0;
       loaded += instruction.opcode == isa::Opcode::kLoadMatrix ? instruction.d.count : 0;
-      EXPECT_TRUE(instruction.d.count <= 4 || instruction.opcode == isa::Opcode::kLoadGlobal)
-          << name;
+      EXPECT_TRUE(instruction.d.count <= 4 || instruction.opcode == isa::Opcode::kLoadGlobal) << name;
     }
     EXPECT_EQ(macs, kernel.warp_tile.m * kernel.warp_tile.n * kernel.cta_tile.k) << name;
-    const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(),
-                                       kernel.fragments_n());
+    const RegisterAllocation registers(kernel.instruction, kernel.fragments_m(), kernel.fragments_n());
     EXPECT_EQ(loaded, kernel.k_steps_per_tile() * (kernel.fragments_m() * registers.a(0, 0).count +
                                                    kernel.fragments_n() * registers.b(0, 0).count))
         << name;
@@ -44,16 +42,15 @@ TEST(WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
   gpu::GpuSpec h100 = config::load_architecture("h100-sxm5-80gb").gpu;
   const auto waits = [&](Fp8Accumulation accumulation) {
     h100.kernels.fp8_accumulation = accumulation;
-    const GemmKernel kernel = choose_kernel(problem(4096, 4096, 4096, false, DataType::kE4m3), {},
-                                            h100.kernel_target(), false);
+    const GemmKernel kernel =
+        choose_kernel(problem(4096, 4096, 4096, false, DataType::kE4m3), {}, h100.kernel_target(), false);
     std::vector<isa::WarpInstruction> result;
     for (const isa::WarpInstruction& instruction : gemm_warp_program(kernel, 8).loop) {
       if (instruction.opcode == isa::Opcode::kWgmmaWait) {
         result.push_back(instruction);
       }
     }
-    EXPECT_EQ(result.back().issue_slots,
-              accumulation == Fp8Accumulation::kPromoted ? kernel.cta_tile.n / 2 : 1);
+    EXPECT_EQ(result.back().issue_slots, accumulation == Fp8Accumulation::kPromoted ? kernel.cta_tile.n / 2 : 1);
     return result;
   };
   const auto fast = waits(Fp8Accumulation::kFast);
@@ -66,8 +63,7 @@ TEST(WarpProgram, OfPromotedFp8AddsEveryAccumulatorBehindACompleteKTile) {
 
 TEST(WarpProgram, CopiesBehindTheFirstBarrierAndWaitsBeforeTheLastMultiplications) {
   for (const int stages : {2, 3, 4}) {
-    const GemmKernel kernel =
-        kernel_for(problem(512, 512, 512), {base::GemmShape{128, 128, 32}, stages, {}});
+    const GemmKernel kernel = kernel_for(problem(512, 512, 512), {base::GemmShape{128, 128, 32}, stages, {}});
     int multiplied = 0, before_copies = -1, before_wait = -1;
     for (const isa::WarpInstruction& instruction : gemm_warp_program(kernel, 16).loop) {
       multiplied += instruction.opcode == isa::Opcode::kMma ? 1 : 0;
@@ -93,8 +89,7 @@ struct StreamCheck {
   void walk(const isa::WarpProgram& program) {
     for (isa::WarpCursor cursor(program); !cursor.done(); cursor.advance()) {
       const isa::WarpInstruction& instruction = cursor.instruction();
-      const std::int64_t step =
-          cursor.iteration() * kernel.k_steps_per_tile() + instruction.where.k_step;
+      const std::int64_t step = cursor.iteration() * kernel.k_steps_per_tile() + instruction.where.k_step;
       if (instruction.operand == isa::Operand::kPartialSum) {
         // Rows of D on their way through shared memory.
         EXPECT_FALSE(cursor.in_main_loop());
@@ -107,8 +102,7 @@ struct StreamCheck {
         // Not those of the epilogue, between which rows of D pass shared memory.
         barriers += stores.empty() ? 1 : 0;
         visible = stored;
-      } else if (instruction.opcode == isa::Opcode::kCopy ||
-                 instruction.opcode == isa::Opcode::kLoadGlobal) {
+      } else if (instruction.opcode == isa::Opcode::kCopy || instruction.opcode == isa::Opcode::kLoadGlobal) {
         EXPECT_EQ(instruction.opcode == isa::Opcode::kLoadGlobal, kernel.staged_in_registers());
         // One k-tile after the other, none twice.
         EXPECT_EQ(cursor.iteration() + instruction.tiles_ahead, copies[instruction.operand]++);
@@ -131,15 +125,13 @@ struct StreamCheck {
 
   void load(const isa::WarpInstruction& instruction, std::int64_t step) {
     const int deeper =
-        kernel.instruction.shape.k /
-        mma::gemm_instruction(kernel.problem.dtype, kernel.instruction.sparse).shape.k;
+        kernel.instruction.shape.k / mma::gemm_instruction(kernel.problem.dtype, kernel.instruction.sparse).shape.k;
     EXPECT_LE(instruction.d.count, 4 * std::max(1, deeper));
     EXPECT_LT(step, kernel.k_tiles() * kernel.k_steps_per_tile());
     if (kernel.staged_in_registers()) {
       EXPECT_GT(visible[instruction.operand], step / kernel.k_steps_per_tile());
     }
-    const int first =
-        instruction.operand == isa::Operand::kB ? instruction.where.col : instruction.where.row;
+    const int first = instruction.operand == isa::Operand::kB ? instruction.where.col : instruction.where.row;
     const int per_fragment = instruction.operand == isa::Operand::kB
                                  ? mma::RegisterMap(kernel.instruction).b_registers()
                                  : instruction.d.count;
@@ -186,8 +178,8 @@ struct StreamCheck {
 void expect_complete(const GemmKernel& kernel) {
   StreamCheck check(kernel);
   check.walk(gemm_warp_program(kernel, kernel.k_tiles()));
-  const auto fragments = static_cast<std::size_t>(kernel.fragments_m()) *
-                         static_cast<std::size_t>(kernel.fragments_n());
+  const auto fragments =
+      static_cast<std::size_t>(kernel.fragments_m()) * static_cast<std::size_t>(kernel.fragments_n());
   EXPECT_EQ(check.executed.size(), fragments);
   EXPECT_EQ(check.stores.size(), fragments);
   for (const auto& [where, steps] : check.executed) {
@@ -219,8 +211,7 @@ TEST(WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstruction
   for (const int bytes : {32, 64, 128}) {
     gpu::GpuSpec gpu = a100();
     gpu.sm.tensor_core.mma_k_bytes = bytes;
-    const GemmKernel kernel =
-        choose_kernel(problem(300, 300, 1024), {}, gpu.kernel_target(), false);
+    const GemmKernel kernel = choose_kernel(problem(300, 300, 1024), {}, gpu.kernel_target(), false);
     EXPECT_EQ(kernel.instruction.shape.k, bytes / 2);
     EXPECT_GE(kernel.k_steps_per_tile(), 2) << bytes;
     expect_complete(kernel);
@@ -230,8 +221,8 @@ TEST(WarpProgram, LoadsFragmentsBeforeTheyAreMultipliedHoweverDeepTheInstruction
 TEST(WarpProgram, OfAWarpTileOfOneFragmentRowUsesSelectorZero) {
   for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
     const int k = 2 * mma::gemm_instruction(type, true).shape.k;
-    const GemmKernel kernel = kernel_for(problem(300, 300, 512, true, type),
-                                         {base::GemmShape{16, 64, k}, std::nullopt, {}});
+    const GemmKernel kernel =
+        kernel_for(problem(300, 300, 512, true, type), {base::GemmShape{16, 64, k}, std::nullopt, {}});
     EXPECT_EQ(kernel.fragments_m(), 1);
     expect_complete(kernel);
   }
@@ -243,8 +234,8 @@ TEST(WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy
       for (const std::int64_t k : {4, 128, 1000}) {
         gpu::GpuSpec gpu = a100();
         gpu.sm.async_copy_bytes = 0;
-        const GemmKernel kernel = choose_kernel(problem(300, 300, k, sparse), {{}, stages, {}},
-                                                gpu.kernel_target(), true);
+        const GemmKernel kernel =
+            choose_kernel(problem(300, 300, k, sparse), {{}, stages, {}}, gpu.kernel_target(), true);
         EXPECT_TRUE(kernel.staged_in_registers());
         expect_complete(kernel);
       }
@@ -255,8 +246,7 @@ TEST(WarpProgram, PassesEveryKTileThroughRegistersWhereThereIsNoAsynchronousCopy
 TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
   for (const bool sparse : {false, true}) {
     for (const DataType type : {DataType::kF16, DataType::kTf32, DataType::kS8}) {
-      for (const base::GemmShape& shape :
-           {base::GemmShape{4096, 4096, 4096}, base::GemmShape{100, 72, 320}}) {
+      for (const base::GemmShape& shape : {base::GemmShape{4096, 4096, 4096}, base::GemmShape{100, 72, 320}}) {
         GemmProblem what{shape, 3, type, sparse};
         for (const int wide : {0, 1}) {
           if (wide == 1 && sparse) {
@@ -265,11 +255,8 @@ TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
           sm::SmSpec sm = a100().sm;
           sm.tensor_core.selector_inputs = 8;
           const GemmKernel kernel = choose_kernel(
-              what, {},
-              {sm, a100().memory, a100().kernels, a100().launch, 108, 1410, "ampere", "ampere"},
-              false);
-          EXPECT_EQ(fragment_bytes(kernel),
-                    fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
+              what, {}, {sm, a100().memory, a100().kernels, a100().launch, 108, 1410, "ampere", "ampere"}, false);
+          EXPECT_EQ(fragment_bytes(kernel), fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
         }
       }
     }

@@ -28,8 +28,7 @@ GemmKernel kernel_of(const char* gpu_name, const KernelOverrides& overrides) {
 }
 
 GemmKernel stream_k() {
-  return kernel_of("a100-sxm4-80gb",
-                   {base::GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK});
+  return kernel_of("a100-sxm4-80gb", {base::GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK});
 }
 
 TEST(WorkSchedule, StreamKGivesEveryKTileToOneCtaAndAsManyToEach) {
@@ -63,8 +62,7 @@ TEST(WorkSchedule, StreamKGivesEveryKTileToOneCtaAndAsManyToEach) {
     EXPECT_LE(schedule.ctas(), resident);
     EXPECT_EQ(static_cast<std::int64_t>(done.size()), tiles);
     for (const auto& [tile, k_tiles] : done) {
-      EXPECT_TRUE(
-          std::all_of(k_tiles.begin(), k_tiles.end(), [](bool is_done) { return is_done; }));
+      EXPECT_TRUE(std::all_of(k_tiles.begin(), k_tiles.end(), [](bool is_done) { return is_done; }));
       EXPECT_EQ(owners[tile], 1) << tile;
       EXPECT_EQ(peers[tile], others[tile]) << tile;
     }
@@ -77,10 +75,9 @@ TEST(WorkSchedule, HasTheCtasThatTheResultOfAKernelSays) {
   const gpu::GpuSpec a100 = config::load_architecture("a100-sxm4-80gb").gpu;
   const KernelOverrides streamed{base::GemmShape{128, 128, 32}, {}, {}, Decomposition::kStreamK};
   const KernelOverrides sliced{base::GemmShape{128, 128, 64}, {}, 3};
-  for (const base::GemmShape& shape :
-       {base::GemmShape{4096, 4096, 4096}, {256, 256, 16384}, {64, 64, 64}}) {
-    for (const auto& [gpu, overrides] : {std::pair(&h100, KernelOverrides{}),
-                                         std::pair(&h100, sliced), std::pair(&a100, streamed)}) {
+  for (const base::GemmShape& shape : {base::GemmShape{4096, 4096, 4096}, {256, 256, 16384}, {64, 64, 64}}) {
+    for (const auto& [gpu, overrides] :
+         {std::pair(&h100, KernelOverrides{}), std::pair(&h100, sliced), std::pair(&a100, streamed)}) {
       const GemmProblem problem{shape, 2, DataType::kF16, false};
       if (shape.k == 64 && overrides.split_k) {
         continue;
@@ -119,8 +116,7 @@ TEST(WorkSchedule, PersistentCtasTakeEveryTileInTurn) {
 TEST(WorkSchedule, TheLastSliceOfKIsAsDeepAsWhatIsLeft) {
   // 32 k-tiles of the A100's kernel, 16 of the H100's, in slices of 7 and of 3.
   for (const char* const gpu : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
-    GemmKernel kernel =
-        kernel_of(gpu, {base::GemmShape{128, 128, gpu[0] == 'a' ? 32 : 64}, {}, {}});
+    GemmKernel kernel = kernel_of(gpu, {base::GemmShape{128, 128, gpu[0] == 'a' ? 32 : 64}, {}, {}});
     kernel.cut_k(gpu[0] == 'a' ? 5 : 6);
     const std::int64_t deep = kernel.k_tiles(), all = kernel.all_k_tiles();
     ASSERT_NE(all % deep, 0);
@@ -155,8 +151,7 @@ TEST(ScheduledTraffic, CopiesWhatTheSegmentNeeds) {
   std::int64_t iteration = 0;
   for (const isa::WorkSegment& segment : schedule.segments(3)) {
     for (std::int64_t k = 0; k < segment.k_tiles; ++k, ++iteration) {
-      const sm::MemoryRange expected =
-          traffic.range(segment.output_tile, 1, copy, segment.first_k_tile + k);
+      const sm::MemoryRange expected = traffic.range(segment.output_tile, 1, copy, segment.first_k_tile + k);
       const sm::MemoryRange range = scheduled.range(3, 1, copy, iteration);
       EXPECT_EQ(range.address, expected.address);
       EXPECT_EQ(range.bytes, expected.bytes);
@@ -211,23 +206,20 @@ TEST(Clusters, TheL2ReadsTheLargerTileOnceForTheCtasThatHaveItInCommon) {
            {{100, 100, 256}, {128, 128, 64}, 2, 1, 1},
        }) {
     gpu.launch.cluster_ctas = of.cluster;
-    gpu.kernels.tiles = {{static_cast<int>(of.tile.m), static_cast<int>(of.tile.n), 16,
-                          static_cast<int>(of.tile.n), mma::MmaFamily::kWgmma}};
+    gpu.kernels.tiles = {{static_cast<int>(of.tile.m), static_cast<int>(of.tile.n), 16, static_cast<int>(of.tile.n),
+                          mma::MmaFamily::kWgmma}};
     gpu.kernels.sparse_tiles = gpu.kernels.tiles;
     const GemmProblem problem{of.shape, 1, DataType::kF16, of.sparse};
-    const GemmKernel kernel =
-        choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
+    const GemmKernel kernel = choose_kernel(problem, {of.tile, {}, {}, {}}, gpu.kernel_target(), false);
     ASSERT_TRUE(kernel.executed.is_asynchronous());
     const GemmBytes bytes(kernel);
     double total = 0;
-    for (const isa::Operand operand :
-         {isa::Operand::kA, isa::Operand::kB, isa::Operand::kMetadata}) {
+    for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kB, isa::Operand::kMetadata}) {
       if (operand == isa::Operand::kMetadata && !of.sparse) {
         continue;
       }
       const bool is_b = operand == isa::Operand::kB;
-      const std::int64_t whole =
-          (is_b ? of.shape.n : of.shape.m) * bytes.row_bytes(operand, of.shape.k);
+      const std::int64_t whole = (is_b ? of.shape.n : of.shape.m) * bytes.row_bytes(operand, of.shape.k);
       const double read = read_by_l2(kernel, operand);
       EXPECT_NEAR(read, static_cast<double>(whole * (is_b ? of.b_times : of.a_times)), 0.01)
           << of.shape.m << " " << of.cluster << " " << of.sparse << " " << is_b;
@@ -245,8 +237,8 @@ TEST(CtaGroups, CopyEachTileOfBOnceAndMayLieBeyondTheEdge) {
     for (const bool sparse : {false, true}) {
       const base::GemmShape shape{m, 640, 256};
       const base::GemmShape tile{128, 128, sparse ? 128 : 64};
-      const GemmKernel kernel = choose_kernel({shape, 1, DataType::kF16, sparse},
-                                              {tile, {}, {}, {}}, gpu.kernel_target(), false);
+      const GemmKernel kernel =
+          choose_kernel({shape, 1, DataType::kF16, sparse}, {tile, {}, {}, {}}, gpu.kernel_target(), false);
       ASSERT_TRUE(kernel.tensor_memory());
       ASSERT_EQ(kernel.cta_group, m > 128 ? 2 : 1);
       const std::int64_t groups = base::ceil_div(m, 128 * kernel.cta_group);
@@ -257,17 +249,14 @@ TEST(CtaGroups, CopyEachTileOfBOnceAndMayLieBeyondTheEdge) {
                                    bytes.row_bytes(operand, shape.k));
       };
       // B for each pair of rows of tiles, A for each column.
-      EXPECT_EQ(read_by_l2(kernel, isa::Operand::kB),
-                whole(isa::Operand::kB) * static_cast<double>(groups));
+      EXPECT_EQ(read_by_l2(kernel, isa::Operand::kB), whole(isa::Operand::kB) * static_cast<double>(groups));
       EXPECT_EQ(read_by_l2(kernel, isa::Operand::kA), whole(isa::Operand::kA) * 5);
       const double metadata = sparse ? read_by_l2(kernel, isa::Operand::kMetadata) : 0;
-      EXPECT_EQ(
-          read_by_l2(kernel, isa::Operand::kA) + read_by_l2(kernel, isa::Operand::kB) + metadata,
-          static_cast<double>(copied_bytes(kernel)));
+      EXPECT_EQ(read_by_l2(kernel, isa::Operand::kA) + read_by_l2(kernel, isa::Operand::kB) + metadata,
+                static_cast<double>(copied_bytes(kernel)));
       const GemmTraffic traffic(kernel);
       for (const isa::Operand operand : {isa::Operand::kA, isa::Operand::kB}) {
-        EXPECT_EQ(static_cast<double>(traffic.requested_bytes(operand, 0, kernel.ctas())),
-                  read_by_l2(kernel, operand))
+        EXPECT_EQ(static_cast<double>(traffic.requested_bytes(operand, 0, kernel.ctas())), read_by_l2(kernel, operand))
             << m;
       }
       EXPECT_EQ(kernel.issued_macs(), kernel.tiles_m() * 128 * 640 * 256 / (sparse ? 2 : 1));
@@ -288,8 +277,8 @@ TEST(StreamK, RefusesWhatItCannotBe) {
         choose_kernel(problem, {{}, {}, {}, Decomposition::kStreamK}, gpu.kernel_target(), true);
       },
       {"stream-K", "--fidelity"});
-  EXPECT_EQ(choose_kernel({{64, 64, 65536}, 1, DataType::kF16, false},
-                          {{}, {}, {}, Decomposition::kDataParallel}, gpu.kernel_target(), false)
+  EXPECT_EQ(choose_kernel({{64, 64, 65536}, 1, DataType::kF16, false}, {{}, {}, {}, Decomposition::kDataParallel},
+                          gpu.kernel_target(), false)
                 .split_k,
             1);
 }

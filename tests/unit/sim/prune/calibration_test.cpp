@@ -100,8 +100,7 @@ TEST_F(CalibrationFile, WhatIsNoMatrixOfInputsIsRefused) {
   io::Tensor broken = counting("a", {2, 4});
   const float nan = std::numeric_limits<float>::quiet_NaN();
   std::memcpy(broken.bytes.data() + 5 * sizeof nan, &nan, sizeof nan);
-  EXPECT_EQ(error_of(broken, layer(4)),
-            "tensor 'a': element 5 is NaN; weights that are pruned must be finite");
+  EXPECT_EQ(error_of(broken, layer(4)), "tensor 'a': element 5 is NaN; weights that are pruned must be finite");
 }
 
 }  // namespace

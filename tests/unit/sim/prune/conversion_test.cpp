@@ -30,8 +30,8 @@ constexpr std::size_t kElements = std::size_t{kRows} * kK;
 
 /// The elements of `values` as a tensor of `dtype`.
 template <typename T>
-io::Tensor tensor(const std::string& name, const std::string& dtype,
-                  const std::vector<std::int64_t>& shape, const std::vector<T>& values) {
+io::Tensor tensor(const std::string& name, const std::string& dtype, const std::vector<std::int64_t>& shape,
+                  const std::vector<T>& values) {
   const auto bytes = std::as_bytes(std::span(values));
   return {name, dtype, shape, {bytes.begin(), bytes.end()}};
 }
@@ -43,10 +43,8 @@ std::vector<std::int8_t> sparse_codes(std::size_t count) {
   for (std::size_t group = 0; group < count / 4; ++group) {
     const auto first = static_cast<std::size_t>(stream.below(4 * group, 4));
     const auto second = static_cast<std::size_t>(stream.below(4 * group + 1, 4));
-    codes[4 * group + first] =
-        static_cast<std::int8_t>(static_cast<int>(stream.below(4 * group + 2, 16)) - 8);
-    codes[4 * group + second] =
-        static_cast<std::int8_t>(static_cast<int>(stream.below(4 * group + 3, 16)) - 8);
+    codes[4 * group + first] = static_cast<std::int8_t>(static_cast<int>(stream.below(4 * group + 2, 16)) - 8);
+    codes[4 * group + second] = static_cast<std::int8_t>(static_cast<int>(stream.below(4 * group + 3, 16)) - 8);
   }
   return codes;
 }
@@ -60,8 +58,7 @@ class Conversions : public testing::Test {
     io::write_safetensors(path("m.safetensors"), tensors);
     return path("m.safetensors");
   }
-  std::filesystem::path converted(const std::filesystem::path& from, const std::string& layout,
-                                  const std::string& name,
+  std::filesystem::path converted(const std::filesystem::path& from, const std::string& layout, const std::string& name,
                                   std::optional<numerics::DataType> dtype = {}) const {
     PruneOptions options;
     options.layout = parse_weight_layout(layout);
@@ -108,8 +105,8 @@ TEST_F(Conversions, EveryLayoutComesBackByteForByte) {
   for (const std::string& from : layouts) {
     const std::filesystem::path first = converted(dense, from, "first");
     EXPECT_EQ(bytes(converted(first, "dense", "dense")), original) << from;
-    for (const std::string& to : {std::string("canonical"), std::string("sparse-24-bitmask"),
-                                  std::string("cutlass-sm90")}) {
+    for (const std::string& to :
+         {std::string("canonical"), std::string("sparse-24-bitmask"), std::string("cutlass-sm90")}) {
       if (from.starts_with("pytorch")) {
         continue;  // its own names of under-full groups are those of the writer
       }
@@ -121,8 +118,7 @@ TEST_F(Conversions, EveryLayoutComesBackByteForByte) {
 
 TEST_F(Conversions, TheMaskOfCompressedTensorsHasABitForEachColumn) {
   const std::vector<std::uint16_t> row = {0x3C00, 0, 0x4000, 0, 0, 0, 0x4200, 0x4400};
-  const auto file = bytes(
-      converted(model({tensor("a.weight", "F16", {1, 8}, row)}), "compressed-tensors", "out"));
+  const auto file = bytes(converted(model({tensor("a.weight", "F16", {1, 8}, row)}), "compressed-tensors", "out"));
   EXPECT_EQ(file.at("a.bitmask"), std::vector<std::byte>{std::byte{0b11000101}});
   EXPECT_EQ(file.at("a.compressed"),
             tensor("", "", {}, std::vector<std::uint16_t>{0x3C00, 0x4000, 0x4200, 0x4400}).bytes);
@@ -134,14 +130,13 @@ TEST_F(Conversions, TheMaskHoldsFloatsThatNoTensorCoreTakes) {
   const std::filesystem::path file = model({tensor("a.weight", "F32", {1, 8}, row)});
   const std::filesystem::path mask = converted(file, "sparse-24-bitmask", "mask");
   EXPECT_EQ(bytes(mask).at("a.bitmask"), std::vector<std::byte>{std::byte{0b00110011}});
-  EXPECT_EQ(bytes(mask).at("a.compressed"),
-            tensor("", "", {}, std::vector<float>{1, 2, 0, 3}).bytes);
+  EXPECT_EQ(bytes(mask).at("a.compressed"), tensor("", "", {}, std::vector<float>{1, 2, 0, 3}).bytes);
   EXPECT_EQ(bytes(converted(mask, "dense", "dense")), bytes(file));
   EXPECT_EQ(bytes(converted(mask, "sparse-24-bitmask", "again")), bytes(mask));
   support::expect_input_error(
       [&] {
-        converted(model({tensor("a.weight", "F32", {1, 4}, std::vector<float>{1, 2, 3, 0})}),
-                  "sparse-24-bitmask", "no");
+        converted(model({tensor("a.weight", "F32", {1, 4}, std::vector<float>{1, 2, 3, 0})}), "sparse-24-bitmask",
+                  "no");
       },
       {"row 0, group 0 holds 3 non-zeros"});
 }
@@ -149,14 +144,10 @@ TEST_F(Conversions, TheMaskHoldsFloatsThatNoTensorCoreTakes) {
 TEST_F(Conversions, PackedCodesStandFirstLowest) {
   const std::vector<std::int8_t> row = {-8, -7, 0, 7, 1, 2, 3, -1};
   const std::filesystem::path file =
-      model({tensor("a.weight", "I8", {1, 8}, row),
-             tensor("a.weight_scale", "F32", {1, 1}, std::vector<float>{0.5F})});
-  const std::filesystem::path packed =
-      converted(file, "pack-quantized", "packed", numerics::DataType::kS4);
-  EXPECT_EQ(bytes(packed).at("a.weight_packed"),
-            tensor("", "", {}, std::vector<std::uint32_t>{0x7BA9F810}).bytes);
-  EXPECT_EQ(bytes(packed).at("a.weight_shape"),
-            tensor("", "", {}, std::vector<std::int64_t>{1, 8}).bytes);
+      model({tensor("a.weight", "I8", {1, 8}, row), tensor("a.weight_scale", "F32", {1, 1}, std::vector<float>{0.5F})});
+  const std::filesystem::path packed = converted(file, "pack-quantized", "packed", numerics::DataType::kS4);
+  EXPECT_EQ(bytes(packed).at("a.weight_packed"), tensor("", "", {}, std::vector<std::uint32_t>{0x7BA9F810}).bytes);
+  EXPECT_EQ(bytes(packed).at("a.weight_shape"), tensor("", "", {}, std::vector<std::int64_t>{1, 8}).bytes);
   EXPECT_EQ(bytes(converted(packed, "int-quantized", "back")), bytes(file));
   const std::filesystem::path eight = converted(file, "pack-quantized", "eight");
   EXPECT_EQ(bytes(eight).at("a.weight_packed"),
@@ -168,8 +159,7 @@ TEST_F(Conversions, MarlinsTilesComeBackWithTheirScales) {
   const std::filesystem::path integers = integer_model();
   const auto original = bytes(integers);
   for (const auto& [dtype, bits] :
-       {std::pair<std::optional<numerics::DataType>, std::size_t>{numerics::DataType::kS4, 4},
-        {std::nullopt, 8}}) {
+       {std::pair<std::optional<numerics::DataType>, std::size_t>{numerics::DataType::kS4, 4}, {std::nullopt, 8}}) {
     const std::filesystem::path marlin = converted(integers, "marlin-24", "marlin", dtype);
     const auto parts = bytes(marlin);
     EXPECT_EQ(parts.at("fc.weight_packed").size(), kElements * bits / 8);
@@ -181,8 +171,7 @@ TEST_F(Conversions, MarlinsTilesComeBackWithTheirScales) {
     EXPECT_EQ(scale, 0x2004);
     EXPECT_EQ(bytes(converted(marlin, "int-quantized", "back")), original) << bits;
     EXPECT_EQ(bytes(converted(converted(marlin, "cutlass", "pair"), "dense", "back")), original);
-    EXPECT_EQ(bytes(converted(converted(marlin, "pack-quantized", "pack"), "marlin-24", "again")),
-              parts);
+    EXPECT_EQ(bytes(converted(converted(marlin, "pack-quantized", "pack"), "marlin-24", "again")), parts);
   }
 }
 
@@ -216,27 +205,23 @@ TEST_F(Conversions, FourBitFloatsKeepTheirCodes) {
   }
   const std::filesystem::path file =
       model({tensor("a.weight_packed", "U8", {kRows, kK / 2}, packed),
-             tensor("a.weight_scale", "F8_E4M3", {kRows, kK / 16},
-                    std::vector<std::uint8_t>(kElements / 16, 0x38)),
+             tensor("a.weight_scale", "F8_E4M3", {kRows, kK / 16}, std::vector<std::uint8_t>(kElements / 16, 0x38)),
              tensor("a.weight_global_scale", "F32", {1}, std::vector<float>{4.0F})});
   const std::filesystem::path pair = converted(file, "cutlass-sm100", "pair");
   EXPECT_EQ(bytes(pair).at("a.weight.metadata").size(), kElements / 16);
   EXPECT_EQ(bytes(converted(pair, "nvfp4-pack-quantized", "back")), bytes(file));
   const std::filesystem::path optimizer = converted(file, "modelopt-nvfp4", "optimizer");
   EXPECT_EQ(bytes(optimizer).at("a.weight"), bytes(file).at("a.weight_packed"));
-  EXPECT_EQ(bytes(optimizer).at("a.weight_scale_2"),
-            tensor("", "", {}, std::vector<float>{0.25F}).bytes);
+  EXPECT_EQ(bytes(optimizer).at("a.weight_scale_2"), tensor("", "", {}, std::vector<float>{0.25F}).bytes);
   EXPECT_EQ(bytes(converted(optimizer, "nvfp4-pack-quantized", "again")), bytes(file));
-  support::expect_input_error([&] { converted(file, "sparse-24-bitmask", "no"); },
-                              {"does not hold elements of e2m1"});
+  support::expect_input_error([&] { converted(file, "sparse-24-bitmask", "no"); }, {"does not hold elements of e2m1"});
   support::expect_input_error([&] { converted(file, "dense", "no"); }, {"no type", "e2m1"});
   packed.assign(packed.size(), 0x11);
-  io::write_safetensors(
-      path("m.safetensors"),
-      std::vector{tensor("a.weight_packed", "U8", {kRows, kK / 2}, packed),
-                  tensor("a.weight_scale", "F8_E4M3", {kRows, kK / 16},
-                         std::vector<std::uint8_t>(kElements / 16, 0x38)),
-                  tensor("a.weight_global_scale", "F32", {1}, std::vector<float>{4.0F})});
+  io::write_safetensors(path("m.safetensors"),
+                        std::vector{tensor("a.weight_packed", "U8", {kRows, kK / 2}, packed),
+                                    tensor("a.weight_scale", "F8_E4M3", {kRows, kK / 16},
+                                           std::vector<std::uint8_t>(kElements / 16, 0x38)),
+                                    tensor("a.weight_global_scale", "F32", {1}, std::vector<float>{4.0F})});
   support::expect_input_error([&] { converted(file, "cutlass-sm100", "no"); }, {"4:8"});
 }
 
@@ -244,35 +229,27 @@ TEST_F(Conversions, WhatALayoutDoesNotHoldIsSaid) {
   const std::filesystem::path half = half_model();
   support::expect_input_error([&] { converted(half, "marlin-24", "no"); },
                               {"no quantised weights, which marlin-24 holds"});
-  support::expect_input_error([] { parse_weight_layout("cusparselt"); },
-                              {"NVIDIA does not document"});
+  support::expect_input_error([] { parse_weight_layout("cusparselt"); }, {"NVIDIA does not document"});
   const std::filesystem::path pair = converted(half, "canonical", "pair");
-  support::expect_input_error([&] { converted(pair, "pack-quantized", "no"); },
-                              {"'fc.weight_scale'", "not there"});
+  support::expect_input_error([&] { converted(pair, "pack-quantized", "no"); }, {"'fc.weight_scale'", "not there"});
   support::expect_input_error([&] { converted(pair, "cutlass", "no", numerics::DataType::kBf16); },
                               {"stored as f16, which is not rounded to bf16"});
   std::vector<std::int8_t> codes(64 * 128, 1);
-  const auto with_scale = [&](const std::string& dtype, const auto& scale,
-                              const std::vector<std::int64_t>& shape) {
-    return model({tensor("a.weight", "I8", {64, 128}, codes),
-                  tensor("a.weight_scale", dtype, shape, scale)});
+  const auto with_scale = [&](const std::string& dtype, const auto& scale, const std::vector<std::int64_t>& shape) {
+    return model({tensor("a.weight", "I8", {64, 128}, codes), tensor("a.weight_scale", dtype, shape, scale)});
   };
   std::filesystem::path file = with_scale("F16", std::vector<std::uint16_t>(64, 0x3C00), {64, 1});
-  support::expect_input_error([&] { converted(file, "marlin-24", "no"); },
-                              {"row 0, group 0", "2:4"});
+  support::expect_input_error([&] { converted(file, "marlin-24", "no"); }, {"row 0, group 0", "2:4"});
   codes.assign(codes.size(), 0);
   codes[0] = 100;
   file = with_scale("F32", std::vector<float>(64, 0.1F), {64, 1});
-  support::expect_input_error([&] { converted(file, "marlin-24", "no"); },
-                              {"which F16 does not hold"});
+  support::expect_input_error([&] { converted(file, "marlin-24", "no"); }, {"which F16 does not hold"});
   file = with_scale("F32", std::vector<float>(64, 0.5F), {64, 1});
   support::expect_input_error([&] { converted(file, "marlin-24", "no", numerics::DataType::kS4); },
                               {"of 4 bits does not hold the code 100 of row 0"});
   file = with_scale("F32", std::vector<float>{0.5F}, {1});
-  support::expect_input_error([&] { converted(file, "marlin-24", "no"); },
-                              {"needs a scale for each row"});
-  support::expect_input_error([&] { converted(file, "float-quantized", "no"); },
-                              {"holds e4m3, not s8"});
+  support::expect_input_error([&] { converted(file, "marlin-24", "no"); }, {"needs a scale for each row"});
+  support::expect_input_error([&] { converted(file, "float-quantized", "no"); }, {"holds e4m3, not s8"});
 }
 
 TEST_F(Conversions, DamagedCheckpointsAreRefused) {
@@ -286,8 +263,7 @@ TEST_F(Conversions, DamagedCheckpointsAreRefused) {
                               {"'a.bitmask'", "row 0, group 0 of four has 3 bits, not 2"});
   support::expect_input_error([&] { converted(bitmask(0x33, 16), "dense", "no"); },
                               {"'a.compressed': must be F16 [1, 8]"});
-  support::expect_input_error([&] { converted(bitmask(0x33, 6), "dense", "no"); },
-                              {"k = 6 is no multiple of 4"});
+  support::expect_input_error([&] { converted(bitmask(0x33, 6), "dense", "no"); }, {"k = 6 is no multiple of 4"});
   const std::filesystem::path file =
       model({tensor("a.weight_packed", "I32", {8, 256}, std::vector<std::int32_t>(8 * 256)),
              tensor("a.scale_packed", "F16", {1, 128}, std::vector<std::uint16_t>(128)),
@@ -305,8 +281,7 @@ TEST_F(Conversions, TensorsOfTorchAreRead) {
                                                   : one.name;
   }
   io::write_safetensors(path("torch.safetensors"), tensors);
-  EXPECT_EQ(bytes(converted(path("torch.safetensors"), "dense", "dense")),
-            bytes(path("m.safetensors")));
+  EXPECT_EQ(bytes(converted(path("torch.safetensors"), "dense", "dense")), bytes(path("m.safetensors")));
 }
 
 TEST_F(Conversions, WeightsThatAreNotReadAreNamed) {

@@ -32,10 +32,9 @@ io::Tensor tensor(const std::string& name, const std::string& dtype, const Shape
   io::Tensor result{name, dtype, shape, {}};
   const io::ElementType* const type = io::find_element_type(dtype);
   const std::size_t element_bytes = type == nullptr ? 1 : static_cast<std::size_t>(type->bytes);
-  const auto elements = std::accumulate(shape.begin(), shape.end(), std::size_t{1},
-                                        [](std::size_t product, std::int64_t extent) {
-                                          return product * static_cast<std::size_t>(extent);
-                                        });
+  const auto elements = std::accumulate(
+      shape.begin(), shape.end(), std::size_t{1},
+      [](std::size_t product, std::int64_t extent) { return product * static_cast<std::size_t>(extent); });
   for (std::size_t i = 0; i < elements * element_bytes; ++i) {
     const bool exponent = element_bytes > 1 && i % element_bytes == element_bytes - 1;
     result.bytes.push_back(static_cast<std::byte>(exponent ? 0x3C : 1 + i * 7 % 113));
@@ -73,13 +72,11 @@ class LayerChoices : public testing::Test {
     io::write_safetensors(path("m.safetensors"), tensors);
     return path("m.safetensors");
   }
-  LayerChoice choice(const std::vector<io::Tensor>& tensors,
-                     const PruneOptions& options = {}) const {
+  LayerChoice choice(const std::vector<io::Tensor>& tensors, const PruneOptions& options = {}) const {
     return find_layers(*ModelFile::open(model(tensors)), options);
   }
   /// The bytes of the tensors of `file` that differ from `before`, by name.
-  static std::vector<std::string> changed(const std::filesystem::path& file,
-                                          const std::vector<io::Tensor>& before) {
+  static std::vector<std::string> changed(const std::filesystem::path& file, const std::vector<io::Tensor>& before) {
     std::vector<std::string> names;
     const io::TensorFile after = io::TensorFile::open(file);
     for (const io::Tensor& one : before) {
@@ -103,21 +100,17 @@ TEST_F(LayerChoices, PackedWeightsOfAnyFormatStayAsTheyAre) {
        "a.weight", "packed as sparse-bitmask, which is not pruned here", 8, 32},
       {"a.weight_packed I32 8x4 a.weight_scale F16 8x4 a.weight_shape = 8x32", "a",
        "packed as pack-quantized, which is not pruned here", 8, 32},
-      {"a.weight_packed I32 8x4 a.scale_packed F16 4x8 a.meta I16 8x4", "a",
-       "2:4 already, as marlin-24", 0, 0},
+      {"a.weight_packed I32 8x4 a.scale_packed F16 4x8 a.meta I16 8x4", "a", "2:4 already, as marlin-24", 0, 0},
       {"a.qweight I32 4x8 a.qzeros I32 1x4 a.scales F16 4x8 a.g_idx I32 32", "a",
        "packed as GPTQ, which is not pruned here", 8, 32},
-      {"a.qweight I32 32x4 a.qzeros I32 4x4 a.scales F16 4x32", "a",
-       "packed as AWQ, which is not pruned here", 32, 32},
+      {"a.qweight I32 32x4 a.qzeros I32 4x4 a.scales F16 4x32", "a", "packed as AWQ, which is not pruned here", 32, 32},
       {"a.weight_packed U8 8x16 a.weight_scale F8_E4M3 8x4 a.weight_global_scale F32 1", "a",
        "packed as nvfp4-pack-quantized, which is not pruned here", 8, 32},
       {"a.weight U8 128x1 a.weight.absmax U8 4 a.weight.quant_map F32 16 a.weight.nested_absmax "
        "F16 4x4",
        "a", "packed as bitsandbytes, which is not pruned here", 0, 0},
-      {"a.packed F16 8x16 a.meta I16 8x4", "a", "2:4 already, as SparseSemiStructuredTensor", 8,
-       32},
-      {"a.values F16 8x16 a.metadata U16 8x2", "a",
-       "2:4 already, as values and metadata of sptcsim", 8, 32},
+      {"a.packed F16 8x16 a.meta I16 8x4", "a", "2:4 already, as SparseSemiStructuredTensor", 8, 32},
+      {"a.values F16 8x16 a.metadata U16 8x2", "a", "2:4 already, as values and metadata of sptcsim", 8, 32},
       {"e.gate_up_proj_blocks U8 2x8x4x8 e.gate_up_proj_scales U8 2x8x4 e.gate_up_proj_bias F16 "
        "2x8",
        "e.gate_up_proj", "packed as MXFP4 blocks, which is not pruned here", 8, 64},
@@ -142,16 +135,14 @@ TEST_F(LayerChoices, PackedWeightsOfAnyFormatStayAsTheyAre) {
 }
 
 TEST_F(LayerChoices, WeightsThatAreSparseAlreadyAreLegalInTheirTrueShape) {
-  const std::vector<ProductShape> shapes =
-      shapes_of_model(model({f16("a.compressed", {128, 128}), tensor("a.bitmask", "U8", {128, 32}),
-                             integers("a.shape", {128, 256})}),
-                      numerics::DataType::kF16);
+  const std::vector<ProductShape> shapes = shapes_of_model(
+      model({f16("a.compressed", {128, 128}), tensor("a.bitmask", "U8", {128, 32}), integers("a.shape", {128, 256})}),
+      numerics::DataType::kF16);
   ASSERT_EQ(shapes.size(), 1U);
   EXPECT_EQ(shapes[0].m, 128);
   EXPECT_EQ(shapes[0].k, 256);
-  EXPECT_NE(
-      legality_text(shapes, mma::find_target("sm_80")).find("2:4 already, as sparse-24-bitmask"),
-      std::string::npos);
+  EXPECT_NE(legality_text(shapes, mma::find_target("sm_80")).find("2:4 already, as sparse-24-bitmask"),
+            std::string::npos);
 }
 
 TEST_F(LayerChoices, WeightsOfOneTensorWithAScaleBesideItArePrunedAsStored) {
@@ -162,33 +153,27 @@ TEST_F(LayerChoices, WeightsOfOneTensorWithAScaleBesideItArePrunedAsStored) {
   EXPECT_EQ(report.pruned_layers(), 1);
   EXPECT_EQ(report.layers[0].dtype, "e4m3");
   EXPECT_EQ(changed(path("o.safetensors"), tensors), std::vector<std::string>{"a.weight"});
-  EXPECT_EQ(report.notes,
-            std::vector<std::string>{"'a.weight_scale_inv': left, by the name a scale"});
+  EXPECT_EQ(report.notes, std::vector<std::string>{"'a.weight_scale_inv': left, by the name a scale"});
 }
 
 TEST_F(LayerChoices, IntegersWithAZeroPointAreNot) {
-  std::vector<io::Tensor> tensors{tensor("a.weight", "I8", {8, 16}),
-                                  tensor("a.weight_zero_point", "I8", {8, 1})};
-  EXPECT_EQ(choice(tensors).layers.at(0).skipped,
-            "its zero point is not 0, so that zeros would be other values");
+  std::vector<io::Tensor> tensors{tensor("a.weight", "I8", {8, 16}), tensor("a.weight_zero_point", "I8", {8, 1})};
+  EXPECT_EQ(choice(tensors).layers.at(0).skipped, "its zero point is not 0, so that zeros would be other values");
   tensors[1].bytes.assign(tensors[1].bytes.size(), std::byte{0});
   EXPECT_EQ(choice(tensors).layers.at(0).skipped, "");
 }
 
 TEST_F(LayerChoices, HeadsRoutersEmbeddingsAndStatesHaveALineEachAndAreIncluded) {
-  const std::vector<io::Tensor> tensors{
-      f16("lm_head.weight", {8, 16}), f16("model.embed_tokens.weight", {8, 16}),
-      f16("layers.0.mlp.gate.weight", {8, 16}), f16("layers.0.mlp.gate_proj.weight", {8, 16}),
-      f16("layers.0.mixer.A_log", {8, 16})};
+  const std::vector<io::Tensor> tensors{f16("lm_head.weight", {8, 16}), f16("model.embed_tokens.weight", {8, 16}),
+                                        f16("layers.0.mlp.gate.weight", {8, 16}),
+                                        f16("layers.0.mlp.gate_proj.weight", {8, 16}),
+                                        f16("layers.0.mixer.A_log", {8, 16})};
   const PruneReport report = prune_model(model(tensors), path("o.safetensors"), {}, {});
   const std::string text = prune_text(report);
   EXPECT_EQ(report.pruned_layers(), 1);
-  EXPECT_EQ(changed(path("o.safetensors"), tensors),
-            std::vector<std::string>{"layers.0.mlp.gate_proj.weight"});
+  EXPECT_EQ(changed(path("o.safetensors"), tensors), std::vector<std::string>{"layers.0.mlp.gate_proj.weight"});
   for (const std::string role : {"head", "embedding", "router", "state matrix"}) {
-    EXPECT_NE(text.find("left as it is: " + role + " by its name (--include prunes it)"),
-              std::string::npos)
-        << text;
+    EXPECT_NE(text.find("left as it is: " + role + " by its name (--include prunes it)"), std::string::npos) << text;
   }
   PruneOptions options;
   options.include = "lm_head|gate";
@@ -264,13 +249,12 @@ TEST_F(LayerChoices, HiddenFeaturesAndConfigurationsTellTheAxisOfExperts) {
   options.k_axis = "last";
   EXPECT_EQ(choice(square, options).layers.at(0).layout.k_axis, 2U);
   options.k_axis = "2";
-  support::expect_input_error([&] { choice(square, options); },
-                              {"--k-axis must be last or 1, not '2'"});
+  support::expect_input_error([&] { choice(square, options); }, {"--k-axis must be last or 1, not '2'"});
 }
 
 TEST_F(LayerChoices, ExpertsOfDbrxMakeFeaturesAlongTheirFirstAxis) {
-  const LayerChoice found = choice(
-      {f16("blocks.0.ffn.experts.mlp.w1", {32, 16}), f16("blocks.0.ffn.experts.mlp.w2", {32, 16})});
+  const LayerChoice found =
+      choice({f16("blocks.0.ffn.experts.mlp.w1", {32, 16}), f16("blocks.0.ffn.experts.mlp.w2", {32, 16})});
   EXPECT_EQ(found.layers.at(0).layout.k, 16);
   EXPECT_EQ(found.layers.at(1).layout.k, 32);
   EXPECT_TRUE(found.layers.at(1).layout.k_first);
@@ -285,12 +269,10 @@ TEST_F(LayerChoices, FiltersOfThreeAxesSayTheirAxis) {
 
 TEST_F(LayerChoices, ATensorOfAnUnknownTypeIsNamedAndStays) {
   for (const std::string dtype : {"F4", "F8_E8M0", "I4", "U4", "C64", "F6_E2M3"}) {
-    const std::vector<io::Tensor> tensors{f16("a.weight", {8, 16}),
-                                          tensor("b.weight", dtype, {8, 16})};
+    const std::vector<io::Tensor> tensors{f16("a.weight", {8, 16}), tensor("b.weight", dtype, {8, 16})};
     const PruneReport report = prune_model(model(tensors), path("o.safetensors"), {}, {});
     EXPECT_EQ(changed(path("o.safetensors"), tensors), std::vector<std::string>{"a.weight"});
-    EXPECT_EQ(report.notes,
-              std::vector<std::string>{"'b.weight': left byte for byte, of type " + dtype});
+    EXPECT_EQ(report.notes, std::vector<std::string>{"'b.weight': left byte for byte, of type " + dtype});
     support::expect_input_error([&] { prune_model(path("m.safetensors"), path("o.npz"), {}, {}); },
                                 {"NumPy has no type " + dtype});
   }
@@ -298,17 +280,14 @@ TEST_F(LayerChoices, ATensorOfAnUnknownTypeIsNamedAndStays) {
 
 TEST_F(LayerChoices, LayoutsThatAreNotWrittenSayWhich) {
   EXPECT_EQ(parse_weight_layout("compressed-tensors"), WeightLayout::kSparse24Bitmask);
-  support::expect_input_error([] { parse_weight_layout("gguf"); },
-                              {"unknown layout 'gguf'", "dense, can"});
-  support::expect_input_error([] { parse_weight_layout("cutlass3"); },
-                              {"CUTLASS 3.x", "cutlass-sm90"});
+  support::expect_input_error([] { parse_weight_layout("gguf"); }, {"unknown layout 'gguf'", "dense, can"});
+  support::expect_input_error([] { parse_weight_layout("cutlass3"); }, {"CUTLASS 3.x", "cutlass-sm90"});
 }
 
 /// y = x w, with w through `nodes`, which make "v" of it.
-std::string graph(const std::string& weight, const std::string& nodes,
-                  const std::string& more = "") {
-  return onnx::model(onnx::input("x", 1, {2, 8}) + weight + more + nodes +
-                     onnx::node("MatMul", {"x", "v"}, "y") + onnx::bytes(12, onnx::bytes(1, "y")));
+std::string graph(const std::string& weight, const std::string& nodes, const std::string& more = "") {
+  return onnx::model(onnx::input("x", 1, {2, 8}) + weight + more + nodes + onnx::node("MatMul", {"x", "v"}, "y") +
+                     onnx::bytes(12, onnx::bytes(1, "y")));
 }
 std::string real_weight(std::initializer_list<std::int64_t> dims) {
   std::string raw;
@@ -327,15 +306,13 @@ class LayersOfGraphs : public LayerChoices {
   }
 };
 
-const std::string kQuantize = onnx::node("QuantizeLinear", {"w", "s", "z"}, "q") +
-                              onnx::node("DequantizeLinear", {"q", "s", "z"}, "d");
-const std::string kScale =
-    onnx::bytes(5, onnx::tensor("s", 1, {1}, onnx::bytes(9, std::string(4, '\1')))) +
-    onnx::bytes(5, onnx::tensor("z", 3, {1}, onnx::bytes(9, "\5")));
+const std::string kQuantize =
+    onnx::node("QuantizeLinear", {"w", "s", "z"}, "q") + onnx::node("DequantizeLinear", {"q", "s", "z"}, "d");
+const std::string kScale = onnx::bytes(5, onnx::tensor("s", 1, {1}, onnx::bytes(9, std::string(4, '\1')))) +
+                           onnx::bytes(5, onnx::tensor("z", 3, {1}, onnx::bytes(9, "\5")));
 
 TEST_F(LayersOfGraphs, AFloatWeightThatIsQuantisedIsTheSameLayer) {
-  const auto found = choice_of(
-      graph(real_weight({8, 16}), kQuantize + onnx::node("Identity", {"d"}, "v"), kScale));
+  const auto found = choice_of(graph(real_weight({8, 16}), kQuantize + onnx::node("Identity", {"d"}, "v"), kScale));
   ASSERT_EQ(found.layers.size(), 1U);
   EXPECT_EQ(found.layers[0].skipped, "") << "a zero point is no obstacle before QuantizeLinear";
   EXPECT_EQ(found.layers[0].layout.k, 8);
@@ -343,36 +320,30 @@ TEST_F(LayersOfGraphs, AFloatWeightThatIsQuantisedIsTheSameLayer) {
 }
 
 TEST_F(LayersOfGraphs, TransposesAndReshapesBetweenMoveTheAxisOfK) {
-  const auto turned = choice_of(
-      graph(real_weight({16, 8}), kQuantize + onnx::node("Transpose", {"d"}, "v"), kScale));
+  const auto turned = choice_of(graph(real_weight({16, 8}), kQuantize + onnx::node("Transpose", {"d"}, "v"), kScale));
   ASSERT_EQ(turned.layers.size(), 1U);
   EXPECT_EQ(turned.layers[0].layout.k, 8);
   EXPECT_FALSE(turned.layers[0].layout.k_first);
   const auto flat =
-      choice_of(graph(real_weight({8, 16, 1}), onnx::node("Reshape", {"w", "to"}, "v"),
-                      onnx::shape("to", {8, -1})));
+      choice_of(graph(real_weight({8, 16, 1}), onnx::node("Reshape", {"w", "to"}, "v"), onnx::shape("to", {8, -1})));
   ASSERT_EQ(flat.layers.size(), 1U);
   EXPECT_EQ(flat.layers[0].skipped, "");
   EXPECT_EQ(flat.layers[0].layout.k, 8);
   EXPECT_EQ(flat.layers[0].layout.rows, 16);
   const auto joined =
-      choice_of(graph(real_weight({2, 4, 16}), onnx::node("Reshape", {"w", "to"}, "v"),
-                      onnx::shape("to", {8, 16})));
+      choice_of(graph(real_weight({2, 4, 16}), onnx::node("Reshape", {"w", "to"}, "v"), onnx::shape("to", {8, 16})));
   ASSERT_EQ(joined.layers.size() + joined.notes.size(), 1U);
-  EXPECT_NE((joined.layers.empty() ? joined.notes[0] : joined.layers[0].skipped).find("joins"),
-            std::string::npos);
+  EXPECT_NE((joined.layers.empty() ? joined.notes[0] : joined.layers[0].skipped).find("joins"), std::string::npos);
 }
 
 TEST_F(LayersOfGraphs, FiltersOfAnotherOrderKeepTheirChannels) {
-  const std::string bytes =
-      onnx::model(onnx::input("x", 1, {1, 8, 4, 4}) + real_weight({2, 2, 8, 4}) +
-                  onnx::node("Transpose", {"w"}, "v", onnx::ints("perm", {3, 2, 0, 1})) +
-                  onnx::node("Conv", {"x", "v"}, "y") + onnx::bytes(12, onnx::bytes(1, "y")));
+  const std::string bytes = onnx::model(onnx::input("x", 1, {1, 8, 4, 4}) + real_weight({2, 2, 8, 4}) +
+                                        onnx::node("Transpose", {"w"}, "v", onnx::ints("perm", {3, 2, 0, 1})) +
+                                        onnx::node("Conv", {"x", "v"}, "y") + onnx::bytes(12, onnx::bytes(1, "y")));
   const auto found = choice_of(bytes);
   ASSERT_EQ(found.layers.size(), 1U);
   const LayerLayout& layout = found.layers[0].layout;
-  EXPECT_EQ((std::vector{layout.rows, layout.k, layout.taps}),
-            (std::vector<std::int64_t>{4, 8, 4}));
+  EXPECT_EQ((std::vector{layout.rows, layout.k, layout.taps}), (std::vector<std::int64_t>{4, 8, 4}));
   EXPECT_EQ((std::vector{layout.row_stride, layout.k_stride, layout.tap_stride}),
             (std::vector<std::int64_t>{1, 4, 32}));
 }
@@ -380,35 +351,32 @@ TEST_F(LayersOfGraphs, FiltersOfAnotherOrderKeepTheirChannels) {
 TEST_F(LayersOfGraphs, IntegersWithAZeroPointAndNibblesSayWhyTheyStay) {
   const std::string dequantize = onnx::node("DequantizeLinear", {"w", "s", "z"}, "v");
   const std::string raw(128, '\1');
-  const auto integers = choice_of(graph(
-      onnx::bytes(5, onnx::tensor("w", 3, {8, 16}, onnx::bytes(9, raw))), dequantize, kScale));
+  const auto integers =
+      choice_of(graph(onnx::bytes(5, onnx::tensor("w", 3, {8, 16}, onnx::bytes(9, raw))), dequantize, kScale));
   EXPECT_NE(integers.layers.at(0).skipped.find("zero point is not 0"), std::string::npos);
   for (const auto& [type, name] : {std::pair(21, "UINT4"), std::pair(22, "INT4")}) {
-    const std::string bytes =
-        graph(onnx::bytes(5, onnx::tensor("w", type, {8, 16}, onnx::bytes(9, raw.substr(64)))),
-              onnx::node("DequantizeLinear", {"w", "s"}, "v"), kScale);
+    const std::string bytes = graph(onnx::bytes(5, onnx::tensor("w", type, {8, 16}, onnx::bytes(9, raw.substr(64)))),
+                                    onnx::node("DequantizeLinear", {"w", "s"}, "v"), kScale);
     const auto nibbles = choice_of(bytes);
     ASSERT_EQ(nibbles.notes.size(), 1U);
-    EXPECT_EQ(nibbles.notes[0], "weight 'w' [16 x 8] is left: its elements are " +
-                                    std::string(name) + ", which are not pruned here");
+    EXPECT_EQ(nibbles.notes[0],
+              "weight 'w' [16 x 8] is left: its elements are " + std::string(name) + ", which are not pruned here");
     support::expect_input_error([&] { prune_model(path("g.onnx"), {}, {}, {}); }, {name});
   }
-  const auto packed = choice_of(onnx::model(
-      onnx::input("x", 1, {2, 32}) +
-      onnx::bytes(5, onnx::tensor("w", 2, {8, 1, 16}, onnx::bytes(9, raw))) +
-      onnx::node("MatMulNBits", {"x", "w", "s"}, "y",
-                 onnx::integer("N", 8) + onnx::integer("K", 32) + onnx::integer("bits", 4)) +
-      onnx::bytes(12, onnx::bytes(1, "y"))));
+  const auto packed = choice_of(
+      onnx::model(onnx::input("x", 1, {2, 32}) + onnx::bytes(5, onnx::tensor("w", 2, {8, 1, 16}, onnx::bytes(9, raw))) +
+                  onnx::node("MatMulNBits", {"x", "w", "s"}, "y",
+                             onnx::integer("N", 8) + onnx::integer("K", 32) + onnx::integer("bits", 4)) +
+                  onnx::bytes(12, onnx::bytes(1, "y"))));
   ASSERT_EQ(packed.notes.size(), 1U);
-  EXPECT_EQ(packed.notes[0],
-            "weight 'w' [8 x 32] is left: weights that MatMulNBits unpacks are not pruned here");
+  EXPECT_EQ(packed.notes[0], "weight 'w' [8 x 32] is left: weights that MatMulNBits unpacks are not pruned here");
 }
 
 TEST_F(LayersOfGraphs, HeadsStayDenseByTheNameOfTheirNode) {
   const std::string name = onnx::bytes(3, "/lm_head/MatMul");
-  const auto found = choice_of(onnx::model(onnx::input("x", 1, {2, 8}) + real_weight({8, 16}) +
-                                           onnx::node("MatMul", {"x", "w"}, "y", name) +
-                                           onnx::bytes(12, onnx::bytes(1, "y"))));
+  const auto found =
+      choice_of(onnx::model(onnx::input("x", 1, {2, 8}) + real_weight({8, 16}) +
+                            onnx::node("MatMul", {"x", "w"}, "y", name) + onnx::bytes(12, onnx::bytes(1, "y"))));
   ASSERT_EQ(found.layers.size(), 1U);
   EXPECT_EQ(found.layers[0].skipped, "head by its name (--include prunes it)");
 }

@@ -63,9 +63,7 @@ class ModelDirectories : public testing::Test {
                           shard == 1 ? std::vector{weight("a.weight", first), weight("b.weight", 1)}
                                      : std::vector{weight("c.weight", 2), weight("d.weight", 3)});
   }
-  void write(const std::string& name, const std::string& text) const {
-    support::put_file(in / name, text);
-  }
+  void write(const std::string& name, const std::string& text) const { support::put_file(in / name, text); }
   static std::string read(const fs::path& file) { return io::read_text_file(file, 1 << 20); }
   Json config() const { return Json::parse(read(out / "config.json")); }
   std::set<std::string> names() const {
@@ -75,9 +73,7 @@ class ModelDirectories : public testing::Test {
     }
     return result;
   }
-  PruneReport prune(const PruneOptions& options = {}) const {
-    return prune_model(in, out, {}, options);
-  }
+  PruneReport prune(const PruneOptions& options = {}) const { return prune_model(in, out, {}, options); }
   /// What sets a file apart from one that was written again.
   static std::uint64_t inode(const fs::path& file) {
     struct stat found {};
@@ -88,12 +84,10 @@ class ModelDirectories : public testing::Test {
 
 TEST_F(ModelDirectories, AreComplete) {
   const PruneReport report = prune();
-  EXPECT_EQ(names(), (std::set<std::string>{
-                         "1.safetensors", "2.safetensors", "config.json", "generation_config.json",
-                         "model.safetensors.index.json", "sptcsim-shards.json", "tokenizer.json"}));
+  EXPECT_EQ(names(), (std::set<std::string>{"1.safetensors", "2.safetensors", "config.json", "generation_config.json",
+                                            "model.safetensors.index.json", "sptcsim-shards.json", "tokenizer.json"}));
   EXPECT_EQ(report.notes,
-            std::vector<std::string>{
-                "not copied from the directory of the model: onnx, pytorch_model.bin"});
+            std::vector<std::string>{"not copied from the directory of the model: onnx, pytorch_model.bin"});
   EXPECT_EQ(read(out / "generation_config.json"), R"({"eos_token_id": 2})");
   const Json index = Json::parse(read(out / "model.safetensors.index.json"));
   EXPECT_EQ(index.at("weight_map").at("c.weight"), "2.safetensors");
@@ -125,10 +119,7 @@ TEST_F(ModelDirectories, SayWhereCompressedTensorsLooksThatTheyAreSparse) {
   options.layout = WeightLayout::kDense;
   const fs::path back = temporary.path() / "back";
   convert_model(out, back, options);
-  EXPECT_EQ(Json::parse(read(back / "config.json"))
-                .at("quantization_config")
-                .at("sparsity_config")
-                .at("format"),
+  EXPECT_EQ(Json::parse(read(back / "config.json")).at("quantization_config").at("sparsity_config").at("format"),
             "dense");
   prune_model(in, temporary.path() / "dense", {}, {});
   for (const std::string shard : {"1.safetensors", "2.safetensors"}) {
@@ -157,8 +148,7 @@ TEST_F(ModelDirectories, OfOtherQuantisationKeepWhatTheySayOfIt) {
   const Json marlin = Json::parse(edited_config(ours, "config.json", facts));
   EXPECT_EQ(marlin.at("quantization_config").at("format"), "marlin-24");
   EXPECT_EQ(marlin.at("quantization_config").at("config_groups").at("g").at("format"), "marlin-24");
-  support::expect_input_error([&] { edited_config("[]", "config.json", facts); },
-                              {"config.json: must be an object"});
+  support::expect_input_error([&] { edited_config("[]", "config.json", facts); }, {"config.json: must be an object"});
 }
 
 TEST_F(ModelDirectories, ASecondRunWritesWhatIsNotThere) {
@@ -180,8 +170,7 @@ TEST_F(ModelDirectories, ASecondRunWritesWhatIsNotThere) {
   prune();
   EXPECT_EQ(read(out / "2.safetensors"), bytes);
   put(1, 50);
-  fs::last_write_time(in / "1.safetensors",
-                      fs::file_time_type::clock::now() - std::chrono::hours(1));
+  fs::last_write_time(in / "1.safetensors", fs::file_time_type::clock::now() - std::chrono::hours(1));
   const std::string old = read(out / "1.safetensors");
   prune();
   EXPECT_NE(read(out / "1.safetensors"), old);
@@ -206,15 +195,13 @@ TEST_F(ModelDirectories, WhatIsNotOursIsNotWrittenOver) {
   const fs::path full = temporary.path() / "full";
   fs::create_directory(full);
   support::put_file(full / "notes.txt", "mine");
-  support::expect_input_error([&] { prune_model(in, full, {}, {}); },
-                              {"is not empty; shards go to a new directory"});
+  support::expect_input_error([&] { prune_model(in, full, {}, {}); }, {"is not empty; shards go to a new directory"});
   support::expect_input_error([&] { prune_model(in, in, {}, {}); }, {"this directory is read"});
   support::expect_input_error([&] { prune_model(in, in / "config.json", {}, {}); }, {"is a file"});
   EXPECT_EQ(read(full / "notes.txt"), "mine");
   const int held = ::open(other.c_str(), O_RDONLY | O_DIRECTORY);
   ASSERT_EQ(::flock(held, LOCK_EX), 0);
-  support::expect_input_error([&] { prune_model(in, other, {}, {}); },
-                              {"another process writes there"});
+  support::expect_input_error([&] { prune_model(in, other, {}, {}); }, {"another process writes there"});
   ::close(held);
 }
 

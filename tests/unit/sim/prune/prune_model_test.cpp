@@ -25,17 +25,13 @@ class PruneModel : public testing::Test {
 
   void SetUp() override {
     const base::Matrix<numerics::Word> weights(4, 8, 0x3C00);
-    io::write_safetensors(model,
-                          std::vector{io::make_tensor("a", weights, numerics::DataType::kF16)});
+    io::write_safetensors(model, std::vector{io::make_tensor("a", weights, numerics::DataType::kF16)});
   }
   /// Why masks are not written to `masks`, beside pruned weights in `out`.
   std::string refusal(const std::filesystem::path& masks) const {
-    const auto files = [&] {
-      return std::distance(std::filesystem::directory_iterator(temporary.path()), {});
-    };
+    const auto files = [&] { return std::distance(std::filesystem::directory_iterator(temporary.path()), {}); };
     const auto before = files();
-    const std::string message =
-        support::input_error_of([&] { prune_model(model, out, masks, PruneOptions()); });
+    const std::string message = support::input_error_of([&] { prune_model(model, out, masks, PruneOptions()); });
     EXPECT_EQ(files(), before) << "it wrote a file";
     return message;
   }
@@ -51,8 +47,7 @@ TEST_F(PruneModel, MasksDoNotTakeThePlaceOfTheModel) {
   const std::filesystem::path link = temporary.path() / "link.safetensors";
   std::filesystem::create_hard_link(model, link);
   for (const std::filesystem::path& masks : {model, link}) {
-    EXPECT_EQ(refusal(masks),
-              "--masks " + masks.string() + ": this file is read, so it is not written over");
+    EXPECT_EQ(refusal(masks), "--masks " + masks.string() + ": this file is read, so it is not written over");
   }
   EXPECT_EQ(io::read_text_file(model, 1 << 20), bytes);
 }

@@ -60,8 +60,7 @@ Values input(std::size_t token) {
 class TransformerBlocks : public testing::Test {
  protected:
   void add(const std::string& name, const Shape& shape) {
-    const auto count =
-        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
+    const auto count = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
     const std::vector<float> values = integers(static_cast<std::size_t>(count), tensors_.size());
     const auto bytes = std::as_bytes(std::span(values));
     tensors_.push_back({name, "F32", shape, {bytes.begin(), bytes.end()}});
@@ -128,8 +127,8 @@ TEST_F(TransformerBlocks, GateAndUpGoWithTheColumnsOfDown) {
   permute();
   expect_same(
       [&](const auto& t) {
-        return gated(t.at(stem + "gate_proj.weight"), t.at(stem + "up_proj.weight"),
-                     t.at(stem + "down_proj.weight"), 32);
+        return gated(t.at(stem + "gate_proj.weight"), t.at(stem + "up_proj.weight"), t.at(stem + "down_proj.weight"),
+                     32);
       },
       {stem + "gate_proj.weight", stem + "up_proj.weight", stem + "down_proj.weight"});
   EXPECT_EQ(before_.at(stem + "down_proj.bias"), after_.at(stem + "down_proj.bias"));
@@ -153,8 +152,7 @@ TEST_F(TransformerBlocks, OtherPatternsAndBiasesGoTheSameWay) {
         return times(t.at(stem + "fc2.weight"), 0, kHidden, inner);
       },
       {stem + "fc1.weight", stem + "fc1.bias", stem + "fc2.weight"});
-  support::expect_input_error([&] { permute("64:2:8"); },
-                              {"--permute looks for orders for N:M, not for 64:2:8"});
+  support::expect_input_error([&] { permute("64:2:8"); }, {"--permute looks for orders for N:M, not for 64:2:8"});
 }
 
 TEST_F(TransformerBlocks, FusedGateAndUpAreTwoHalves) {
@@ -165,8 +163,7 @@ TEST_F(TransformerBlocks, FusedGateAndUpAreTwoHalves) {
   expect_same(
       [&](const auto& t) {
         const std::span<const double> both = t.at(stem + "gate_up_proj.weight");
-        return gated(both.first(32 * kHidden), both.subspan(32 * kHidden),
-                     t.at(stem + "down_proj.weight"), 32);
+        return gated(both.first(32 * kHidden), both.subspan(32 * kHidden), t.at(stem + "down_proj.weight"), 32);
       },
       {stem + "gate_up_proj.weight", stem + "down_proj.weight"});
 }
@@ -190,8 +187,7 @@ TEST_F(TransformerBlocks, EachExpertHasAnOrderOfItsOwn) {
 }
 
 /// Element [expert, row, k] of weights [experts, rows, k], or [experts, k, rows].
-Values expert_matrix(const Values& all, std::size_t expert, std::size_t rows, std::size_t k,
-                     bool k_first) {
+Values expert_matrix(const Values& all, std::size_t expert, std::size_t rows, std::size_t k, bool k_first) {
   Values matrix(rows * k);
   for (std::size_t r = 0; r < rows; ++r) {
     for (std::size_t c = 0; c < k; ++c) {
@@ -210,11 +206,9 @@ TEST_F(TransformerBlocks, ExpertsInOneTensorDoSoInBothOrdersOfAxesAndOfRows) {
   const std::string stem = "model.layers.0.mlp.experts.";
   for (const auto& model : models) {
     tensors_.clear();
-    const Shape wide =
-        model.k_first ? Shape{kExperts, kHidden, 2 * kInner} : Shape{kExperts, 2 * kInner, kHidden};
+    const Shape wide = model.k_first ? Shape{kExperts, kHidden, 2 * kInner} : Shape{kExperts, 2 * kInner, kHidden};
     add(stem + "gate_up_proj", wide);
-    add(stem + "down_proj",
-        model.k_first ? Shape{kExperts, kInner, kHidden} : Shape{kExperts, kHidden, kInner});
+    add(stem + "down_proj", model.k_first ? Shape{kExperts, kInner, kHidden} : Shape{kExperts, kHidden, kInner});
     if (model.take_turns) {
       add(stem + "gate_up_proj_bias", {kExperts, 2 * kInner});
     }
@@ -223,8 +217,7 @@ TEST_F(TransformerBlocks, ExpertsInOneTensorDoSoInBothOrdersOfAxesAndOfRows) {
     for (std::size_t expert = 0; expert < kExperts; ++expert) {
       expect_same(
           [&](const auto& t) {
-            const Values both = expert_matrix(t.at(stem + "gate_up_proj"), expert, 2 * kInner,
-                                              kHidden, model.k_first);
+            const Values both = expert_matrix(t.at(stem + "gate_up_proj"), expert, 2 * kInner, kHidden, model.k_first);
             Values gate, up;
             for (std::size_t row = 0; row < 2 * kInner; ++row) {
               const bool is_gate = model.take_turns ? row % 2 == 0 : row < kInner;
@@ -232,10 +225,8 @@ TEST_F(TransformerBlocks, ExpertsInOneTensorDoSoInBothOrdersOfAxesAndOfRows) {
               to.insert(to.end(), both.begin() + static_cast<std::ptrdiff_t>(row * kHidden),
                         both.begin() + static_cast<std::ptrdiff_t>((row + 1) * kHidden));
             }
-            return gated(
-                gate, up,
-                expert_matrix(t.at(stem + "down_proj"), expert, kHidden, kInner, model.k_first),
-                kInner);
+            return gated(gate, up, expert_matrix(t.at(stem + "down_proj"), expert, kHidden, kInner, model.k_first),
+                         kInner);
           },
           {stem + "gate_up_proj", stem + "down_proj"});
     }
@@ -264,16 +255,16 @@ TEST_F(TransformerBlocks, ExpertsInOneTensorDoSoInBothOrdersOfAxesAndOfRows) {
 
 /// What `heads` of `size` make of values [tokens][kv heads * size], with integers for their
 /// attention, and the output projection of it.
-Values attended(const std::vector<Values>& values, std::span<const double> output,
-                std::size_t heads, std::size_t kv_heads, std::size_t size) {
+Values attended(const std::vector<Values>& values, std::span<const double> output, std::size_t heads,
+                std::size_t kv_heads, std::size_t size) {
   Values all;
   for (std::size_t token = 0; token < kTokens; ++token) {
     Values joined(heads * size, 0.0);
     for (std::size_t at = 0; at < joined.size(); ++at) {
       const std::size_t head = at / size, group = head / (heads / kv_heads);
       for (std::size_t other = 0; other < kTokens; ++other) {
-        joined[at] += static_cast<double>(1 + (head * 5 + token * 3 + other) % 7) *
-                      values[other][group * size + at % size];
+        joined[at] +=
+            static_cast<double>(1 + (head * 5 + token * 3 + other) % 7) * values[other][group * size + at % size];
       }
     }
     const Values y = times(output, 0, kHidden, joined);
@@ -300,8 +291,7 @@ TEST_F(TransformerBlocks, ValuesOfAHeadGoWithTheColumnsOfItsGroupOfQueries) {
       [&](const auto& t) {
         std::vector<Values> values;
         for (std::size_t token = 0; token < kTokens; ++token) {
-          values.push_back(
-              times(t.at(kAttention + "v_proj.weight"), 0, kKvHeads * kHead, input(token)));
+          values.push_back(times(t.at(kAttention + "v_proj.weight"), 0, kKvHeads * kHead, input(token)));
           for (std::size_t c = 0; c < kKvHeads * kHead; ++c) {
             values.back()[c] += t.at(kAttention + "v_proj.bias")[c];
           }
@@ -323,15 +313,13 @@ TEST_F(TransformerBlocks, OfAFusedProjectionOnlyTheValuesMove) {
       [&](const auto& t) {
         std::vector<Values> values;
         for (std::size_t token = 0; token < kTokens; ++token) {
-          values.push_back(
-              times(t.at(kAttention + "qkv_proj.weight"), kBefore, kKvHeads * kHead, input(token)));
+          values.push_back(times(t.at(kAttention + "qkv_proj.weight"), kBefore, kKvHeads * kHead, input(token)));
         }
         return attended(values, t.at(kAttention + "o_proj.weight"), kHeads, kKvHeads, kHead);
       },
       {kAttention + "qkv_proj.weight", kAttention + "o_proj.weight"});
   for (std::size_t i = 0; i < kBefore * kHidden; ++i) {
-    ASSERT_EQ(before_.at(kAttention + "qkv_proj.weight")[i],
-              after_.at(kAttention + "qkv_proj.weight")[i]);
+    ASSERT_EQ(before_.at(kAttention + "qkv_proj.weight")[i], after_.at(kAttention + "qkv_proj.weight")[i]);
   }
 }
 
@@ -346,16 +334,15 @@ TEST_F(TransformerBlocks, OfLatentAttentionTheValuesOfEachHeadMove) {
     std::vector<Values> values(kTokens);
     for (std::size_t at = 0; at < kTokens * kHeads; ++at) {
       const std::size_t head = at % kHeads;
-      const Values own = times(t.at(kAttention + "kv_b_proj.weight"),
-                               head * (kNope + kValue) + first, count, input(at / kHeads));
+      const Values own =
+          times(t.at(kAttention + "kv_b_proj.weight"), head * (kNope + kValue) + first, count, input(at / kHeads));
       values[at / kHeads].insert(values[at / kHeads].end(), own.begin(), own.end());
     }
     return values;
   };
   expect_same(
       [&](const auto& t) {
-        return attended(rows(t, kNope, kValue), t.at(kAttention + "o_proj.weight"), kHeads, kHeads,
-                        kValue);
+        return attended(rows(t, kNope, kValue), t.at(kAttention + "o_proj.weight"), kHeads, kHeads, kValue);
       },
       {kAttention + "kv_b_proj.weight", kAttention + "o_proj.weight"});
   EXPECT_EQ(rows(before_, 0, kNope), rows(after_, 0, kNope)) << "keys";

@@ -53,8 +53,7 @@ TEST(Explanation, SaysWhenThePowerLimitHoldsTheClock) {
   op.sparse->energy.emplace().limited = true;
   op.sparse->timing.clock_mhz = 748;
   const std::string sentence = explanation_sentence(op);
-  EXPECT_NE(sentence.find("31 % of the cycles, at 748 MHz by the power limit; twice the L2 rate"),
-            std::string::npos)
+  EXPECT_NE(sentence.find("31 % of the cycles, at 748 MHz by the power limit; twice the L2 rate"), std::string::npos)
       << sentence;
   EXPECT_EQ(sentence.find("power limit"), sentence.rfind("power limit")) << "of 2:4 alone";
 }
@@ -73,26 +72,20 @@ TEST(Explanation, FitsIn120Columns) {
 TEST(EnergyExplanation, SaysWhatTwoToFourSavesAndAdds) {
   const run::RunResult result = result_with_energy();
   const run::OperationResult& op = result.operations[0];
-  EXPECT_EQ(
-      energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
-      "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.00 and DRAM 40.00; "
-      "more: reading metadata 10.00.");
+  EXPECT_EQ(energy_sentence("2:4", *op.dense->energy, *op.sparse->energy),
+            "2:4 saves 35.0 % of the energy; less, in uJ: multiplying and adding 40.00 and DRAM 40.00; "
+            "more: reading metadata 10.00.");
   const std::string text = explain_energy(op);
   EXPECT_NE(text.find("metadata"), std::string::npos);
-  EXPECT_NE(text.find("  dense       200.0 uJ     4.0     50.0      0.0      0.0"),
-            std::string::npos)
-      << text;
-  EXPECT_NE(text.find("  sparse      130.0 uJ     2.6     46.2      0.0      7.7"),
-            std::string::npos)
-      << text;
+  EXPECT_NE(text.find("  dense       200.0 uJ     4.0     50.0      0.0      0.0"), std::string::npos) << text;
+  EXPECT_NE(text.find("  sparse      130.0 uJ     2.6     46.2      0.0      7.7"), std::string::npos) << text;
   EXPECT_EQ(explain_energy(synthetic_result().operations[0]), "");
 }
 
 TEST(EnergyExplanation, SaysWhereTwoToFourCosts) {
-  EXPECT_EQ(
-      energy_sentence("2:4", energy_of(100, false), energy_of(110, true)),
-      "2:4 costs 15.0 % of the energy; more: reading metadata 10.00, multiplying and adding 10.00 "
-      "and DRAM 10.00.");
+  EXPECT_EQ(energy_sentence("2:4", energy_of(100, false), energy_of(110, true)),
+            "2:4 costs 15.0 % of the energy; more: reading metadata 10.00, multiplying and adding 10.00 "
+            "and DRAM 10.00.");
 }
 
 TEST(EnergyExplanation, CountsEveryPartOnce) {

@@ -91,8 +91,7 @@ TEST(Figures, AreAllInTheJson) {
   const auto operation = nlohmann::json::parse(json_report(result))["operations"][0];
   for_each_variant_figure(*result.operations[0].sparse, [&](const auto& figure, const auto&) {
     const nlohmann::json& variant = operation["sparse"];
-    EXPECT_TRUE(variant.contains(pointer(figure.path())) ||
-                is_listed(variant, figure.group, figure.key))
+    EXPECT_TRUE(variant.contains(pointer(figure.path())) || is_listed(variant, figure.group, figure.key))
         << figure.path();
   });
   for (const auto& figure : operation_figures(true)) {
@@ -118,18 +117,16 @@ TEST(Figures, AreAllInTheCsv) {
 
 TEST(Figures, AreAllInTheVerboseText) {
   const run::RunResult result = whole_result();
-  const std::string text = without_breaks(text_report(result));
+  const std::string text = without_breaks(text_report(result, {.verbose = true}));
   const run::OperationResult& op = result.operations[0];
   for_each_variant_figure(*op.sparse, [&](const auto& figure, const FigureValue& value) {
     const std::string group = "2:4" + (figure.group.empty() ? "" : " " + figure.group) + ":";
     const std::size_t at = text.find(group);
     ASSERT_NE(at, std::string::npos) << group;
-    EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6), at), std::string::npos)
-        << figure.path();
+    EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6), at), std::string::npos) << figure.path();
   });
   visit_figures(operation_figures(false), op, [&](const auto& figure, const FigureValue& value) {
-    EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6)), std::string::npos)
-        << figure.path();
+    EXPECT_NE(text.find(figure.key + " " + figure_text(value, 6)), std::string::npos) << figure.path();
   });
   visit_figures(operation_figures(true), op, [&](const auto& figure, const FigureValue& value) {
     EXPECT_NE(text.find(figure_text(value, 6)), std::string::npos) << figure.path();
@@ -138,12 +135,11 @@ TEST(Figures, AreAllInTheVerboseText) {
 
 /// Expects that the page has as many names as values, and each figure of `figures` under its name.
 template <typename Result>
-void expect_in_page(const Figures<Result>& figures, const Result& result,
-                    const nlohmann::json& names, const nlohmann::json& row) {
+void expect_in_page(const Figures<Result>& figures, const Result& result, const nlohmann::json& names,
+                    const nlohmann::json& row) {
   visit_figures(figures, result, [&](const auto& figure, const FigureValue& value) {
-    const auto name = std::find_if(names.begin(), names.end(), [&](const nlohmann::json& entry) {
-      return entry.at(0) == figure.path();
-    });
+    const auto name = std::find_if(names.begin(), names.end(),
+                                   [&](const nlohmann::json& entry) { return entry.at(0) == figure.path(); });
     ASSERT_NE(name, names.end()) << figure.path();
     const nlohmann::json& shown = row.at(static_cast<std::size_t>(name - names.begin()));
     if (const auto* const word = std::get_if<std::string>(&value)) {
@@ -161,8 +157,7 @@ TEST(Figures, AreAllInThePage) {
   const std::string page = run_page(result, config::load_architecture("a100-sxm4-80gb").gpu, "");
   constexpr std::string_view kBegin = "<script type=\"application/json\" id=\"data\">";
   const std::size_t begin = page.find(kBegin) + kBegin.size();
-  const auto data =
-      nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
+  const auto data = nlohmann::json::parse(page.substr(begin, page.find("</script>", begin) - begin));
   const run::OperationResult& op = result.operations[0];
   const nlohmann::json& row = data["operations"][0];
   expect_in_page(operation_figures(true), op, data["operation_figures"], row);

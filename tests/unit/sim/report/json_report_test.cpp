@@ -33,15 +33,13 @@ TEST(JsonReport, HasPowerOverTimeAndWhereExplainedWhatWasCounted) {
   result.explained = true;
   json = nlohmann::json::parse(json_report(result));
   const auto& dense = json["operations"][0]["dense"];
-  EXPECT_EQ(dense["energy_events"],
-            (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
+  EXPECT_EQ(dense["energy_events"], (nlohmann::json{{"multiply", {{"count", 100}, {"switching", 0.5}}}}));
   EXPECT_EQ(dense["core_v"], 0.8);
   EXPECT_EQ(dense["explanation"]["bound_by"], "tensor");
   EXPECT_EQ(dense["explanation"]["what_if"][0],
             (nlohmann::json{{"resource", "tensor"}, {"times", 2}, {"speedup", 1.5}}));
   EXPECT_FALSE(dense["explanation"].contains("stalls")) << "nothing was simulated";
-  EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"),
-            std::string::npos);
+  EXPECT_NE(json["operations"][0]["energy_explanation"].get<std::string>().find("saves 35.0 %"), std::string::npos);
 }
 
 TEST(JsonReport, HasWhatTheTensorCoresWaitForWhereExplained) {
@@ -87,29 +85,27 @@ TEST(CsvReport, HasOneRowPerVariantAndQuotesNames) {
   EXPECT_TRUE(line.starts_with("name,m,n,k,batch,count,dtype,variant,cycles,"));
   const auto columns = std::count(line.begin(), line.end(), ',');
   std::getline(lines, line);
-  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,dense,141000,100,"))
-      << line;
+  EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,dense,141000,100,")) << line;
   EXPECT_EQ(std::count(line.begin(), line.end(), ','), columns);
   std::getline(lines, line);
   EXPECT_TRUE(line.starts_with("ffn.intermediate,4096,3072,768,1,24,f16,sparse,70500,50,")) << line;
   std::getline(lines, line);
-  EXPECT_TRUE(line.starts_with(
-      "\"attention scores, \"\"softmax\"\" input of every head\",384,384,64,128,24,f16,dense,"))
+  EXPECT_TRUE(
+      line.starts_with("\"attention scores, \"\"softmax\"\" input of every head\",384,384,64,128,24,f16,dense,"))
       << line;
   EXPECT_FALSE(std::getline(lines, line));
 }
 
 TEST(Reports, HaveRailsWhereTheBoardHasThem) {
   run::RunResult result = with_energy();
-  for (const std::string& report : {json_report(result), csv_report(result), text_report(result),
-                                    short_report(result, false)}) {
+  for (const std::string& report :
+       {json_report(result), csv_report(result), text_report(result), text_report(result, {.verbose = true})}) {
     EXPECT_EQ(report.find("rail"), std::string::npos);
     EXPECT_EQ(report.find("of it through"), std::string::npos);
   }
   for (auto* const energy : {&result.operations[0].dense->energy, &result.totals.dense->energy,
                              &result.operations[0].sparse->energy, &result.totals.sparse->energy}) {
-    (*energy)->rails_uj = {{"GPU", 0.75 * (*energy)->total_uj},
-                           {"VIN", 0.25 * (*energy)->total_uj}};
+    (*energy)->rails_uj = {{"GPU", 0.75 * (*energy)->total_uj}, {"VIN", 0.25 * (*energy)->total_uj}};
   }
   const auto json = nlohmann::json::parse(json_report(result));
   const nlohmann::json gpu{{"energy_uj", 1500}, {"power_w", 150}};
@@ -117,20 +113,14 @@ TEST(Reports, HaveRailsWhereTheBoardHasThem) {
   EXPECT_EQ(json["totals"]["dense"]["rails"]["GPU"], gpu);
   EXPECT_EQ(json["totals"]["sparse"]["rails"]["VIN"]["energy_uj"], 250);
   const std::string file = std::string(SPTC_SOURCE_DIR) + "/configs/schema/result.schema.json";
-  EXPECT_EQ(
-      support::JsonSchema(nlohmann::json::parse(io::read_text_file(file, 1 << 20))).fault(json),
-      "");
+  EXPECT_EQ(support::JsonSchema(nlohmann::json::parse(io::read_text_file(file, 1 << 20))).fault(json), "");
   const std::string csv = csv_report(result);
-  EXPECT_NE(
-      csv.find(",rails.GPU.energy_uj,rails.GPU.power_w,rails.VIN.energy_uj,rails.VIN.power_w"),
-      std::string::npos);
+  EXPECT_NE(csv.find(",rails.GPU.energy_uj,rails.GPU.power_w,rails.VIN.energy_uj,rails.VIN.power_w"),
+            std::string::npos);
   EXPECT_NE(csv.find(",1500,150,500,50\r\n"), std::string::npos) << csv;
-  const std::string text = text_report(result);
+  const std::string text = text_report(result, {.verbose = true});
   EXPECT_NE(text.find("    dense rails.GPU: energy_uj 1500, power_w 150\n"), std::string::npos);
-  EXPECT_NE(text.find("  GPU uJ                       1500.0          750.0\n"), std::string::npos)
-      << text;
-  EXPECT_NE(text.find("  GPU W                         150.0          150.0\n"), std::string::npos);
-  EXPECT_NE(short_report(result, false).find("of it through GPU"), std::string::npos);
+  EXPECT_NE(text.find("of it through GPU"), std::string::npos);
 }
 
 TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
@@ -155,8 +145,7 @@ TEST(JsonReport, HasEnergyAndPowerWhereTheyAreKnown) {
 
 TEST(CsvReport, HasEnergyColumnsThatAreEmptyWhereItIsNotKnown) {
   const std::string with = csv_report(with_energy());
-  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio,"),
-            std::string::npos);
+  EXPECT_NE(with.find(",energy_uj,power_w,peak_power_w,pj_per_flop,performance_per_watt_ratio,"), std::string::npos);
   EXPECT_NE(with.find(",2000,200,250,0.8,2,true,"), std::string::npos) << with;
   EXPECT_NE(csv_report(synthetic_result()).find(",,,,,true,"), std::string::npos);
 }

@@ -37,15 +37,11 @@ TEST(Message, PrintedTextKeepsLineEndsAndTabsAlone) {
 
 TEST(Message, AnExceptionIsOneSentenceAndAnExitCode) {
   using Reported = std::pair<int, std::string>;
-  EXPECT_EQ(reported(base::InputError("'x' is no number")),
-            Reported(2, "sptcsim: error: 'x' is no number\n"));
-  EXPECT_EQ(
-      reported(std::bad_alloc()),
-      Reported(2, "sptcsim: error: this run needs more memory than there is or it may take\n"));
-  EXPECT_EQ(reported(base::InternalError("a row is lost")),
-            Reported(3, "sptcsim: internal error: a row is lost\n"));
-  EXPECT_EQ(reported(std::out_of_range("vector")),
-            Reported(3, "sptcsim: internal error: vector\n"));
+  EXPECT_EQ(reported(base::InputError("'x' is no number")), Reported(2, "sptcsim: error: 'x' is no number\n"));
+  EXPECT_EQ(reported(std::bad_alloc()),
+            Reported(2, "sptcsim: error: this run needs more memory than there is or it may take\n"));
+  EXPECT_EQ(reported(base::InternalError("a row is lost")), Reported(3, "sptcsim: internal error: a row is lost\n"));
+  EXPECT_EQ(reported(std::out_of_range("vector")), Reported(3, "sptcsim: internal error: vector\n"));
 }
 
 TEST(Message, IsOfAtMost400Characters) {

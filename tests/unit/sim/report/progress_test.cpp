@@ -16,11 +16,9 @@ namespace sptc::report {
 namespace {
 
 TEST(ProgressBar, SaysWhatIsDoneAndHowLongTheRestTakes) {
-  EXPECT_EQ(ProgressBar::line({6, 24, 30.2, "", "fc1"}),
-            "[######..................] 6/24, 30 s left: fc1");
+  EXPECT_EQ(ProgressBar::line({6, 24, 30.2, "", "fc1"}), "[######..................] 6/24, 30 s left: fc1");
   EXPECT_EQ(ProgressBar::line({0, 4, {}, "", "a"}), "[........................] 0/4, ? left: a");
-  EXPECT_EQ(ProgressBar::line({4, 4, 0, "1 failed", ""}),
-            "[########################] 4/4, 1 failed, 0 s left");
+  EXPECT_EQ(ProgressBar::line({4, 4, 0, "1 failed", ""}), "[########################] 4/4, 1 failed, 0 s left");
   EXPECT_TRUE(ProgressBar::line({1, 4, 600}).ends_with("1/4, 10 min left"));
   EXPECT_TRUE(ProgressBar::line({1, 4, 9000}).ends_with("1/4, 2.5 h left"));
 }
@@ -59,9 +57,7 @@ TEST(ProgressBar, HasNoColourWhereItIsRefusedAndNoEscapesOnADumbTerminal) {
       wait_for_patience();
       bar.update({2, 4, 5, "", ""});
     });
-    EXPECT_EQ(text, type == std::string("dumb")
-                        ? ""
-                        : "\r\033[K[############............] 2/4, 5 s left\r\033[K");
+    EXPECT_EQ(text, type == std::string("dumb") ? "" : "\r\033[K[############............] 2/4, 5 s left\r\033[K");
   }
 }
 

@@ -75,8 +75,8 @@ inline run::RunResult synthetic_result() {
   result.totals.dense = run::VariantTotals{4800, 190.5, 0};
   result.totals.sparse = run::VariantTotals{3600, 254, 2};
   result.totals.speedup = 4.0 / 3;
-  result.accuracy = run::AccuracyResult{899, run::ChainAccuracy{0.9466, 0.9466, 0},
-                                        run::ChainAccuracy{0.9422, 0.9433, 1}};
+  result.accuracy =
+      run::AccuracyResult{899, run::ChainAccuracy{0.9466, 0.9466, 0}, run::ChainAccuracy{0.9422, 0.9433, 1}};
   result.notes = {"a note"};
   result.assumed = {"/sm/barrier_latency_cycles = 4 cycles"};
   return result;
@@ -111,8 +111,7 @@ inline run::RunResult result_with_energy() {
 /// The synthetic result with energies: 2 mJ dense, 1 mJ sparse.
 inline run::RunResult with_energy() {
   run::RunResult result = synthetic_result();
-  run::EnergyResult energy{
-      {{"multiply", 1500}, {"hbm", 500}, {"idle_sms", 0}}, 2000, 200, 250, 0.8, false, false};
+  run::EnergyResult energy{{{"multiply", 1500}, {"hbm", 500}, {"idle_sms", 0}}, 2000, 200, 250, 0.8, false, false};
   result.totals.dense->energy = energy;
   result.operations[0].dense->energy = energy;
   for (auto& [unused, uj] : energy.parts_uj) {
@@ -147,8 +146,8 @@ inline run::RunResult whole_result() {
     sparse.energy->counts->add(row.event, 1000, 0.5);
   }
   // Constants that may be half of what is stated, or three times as much.
-  sparse.energy->factors = std::make_shared<const energy::CostFactors>(
-      energy::CostFactors{{{0.5, 3, -1}, {0.9, 1.2, -1}}, {}, {}});
+  sparse.energy->factors =
+      std::make_shared<const energy::CostFactors>(energy::CostFactors{{{0.5, 3, -1}, {0.9, 1.2, -1}}, {}, {}});
   sparse.energy->by_factor_uj = {100, 30};
   sparse.energy->bounds_uj = {77, 336};
   op.dense = sparse;

@@ -31,15 +31,11 @@ std::int64_t elements(const std::vector<ElementSelection>& selections) {
 }
 
 TEST(SampleElements, TakesDistinctRowsAndColumnsInRange) {
-  for (const base::GemmShape shape : {base::GemmShape{4096, 4096, 8},
-                                      {1, 100000, 8},
-                                      {100000, 1, 8},
-                                      {17, 13, 8},
-                                      {2147483647, 2147483647, 1}}) {
+  for (const base::GemmShape shape :
+       {base::GemmShape{4096, 4096, 8}, {1, 100000, 8}, {100000, 1, 8}, {17, 13, 8}, {2147483647, 2147483647, 1}}) {
     for (const std::int64_t batch : {1, 3, 5, 1000}) {
       const auto selections = sample_elements(shape, batch, 7);
-      const double all =
-          static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(batch);
+      const double all = static_cast<double>(shape.m) * static_cast<double>(shape.n) * static_cast<double>(batch);
       EXPECT_GE(static_cast<double>(elements(selections)), std::min(256.0, all));
       EXPECT_LE(elements(selections), 1024);
       std::set<std::int64_t> entries;
@@ -87,9 +83,7 @@ TEST(CheckAgainstReference, KnowsThatUnselectedInfinitiesDoNotCount) {
   const Arithmetic arithmetic("ampere", numerics::DataType::kF16, true);
   // Position 2 is not kept: its infinity never meets a multiplier.
   const kernels::GemmOperands unselected = sparse_operands({1, 2, 0, 0}, {3, 4, infinity, 5});
-  EXPECT_EQ(check_against_reference(unselected, plain_gemm(unselected, arithmetic), arithmetic)
-                .mismatches,
-            0);
+  EXPECT_EQ(check_against_reference(unselected, plain_gemm(unselected, arithmetic), arithmetic).mismatches, 0);
   // Position 1 is kept as an explicit zero: 0 * infinity is NaN in hardware and in the reference.
   const kernels::GemmOperands explicit_zero = sparse_operands({1, 0, 0, 0}, {3, infinity, 4, 5});
   const base::Matrix<numerics::Word> d = plain_gemm(explicit_zero, arithmetic);
@@ -121,8 +115,7 @@ TEST(CheckAgainstReference, BoundsLoweredFp8DenseAndSparse) {
   const GeneratedData data(workload::DataKind::kRandom, 1);
   for (const bool sparse : {false, true}) {
     const Arithmetic arithmetic("hopper", numerics::DataType::kE5m2, sparse);
-    const kernels::GemmOperands operands =
-        make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
+    const kernels::GemmOperands operands = make_operands(fp8_operation({20, 12, 2000}), sparse, data, 0);
     base::Matrix<numerics::Word> d = plain_gemm(operands, arithmetic);
     const reference::Findings right = check_against_reference(operands, d, arithmetic);
     EXPECT_EQ(right.mismatches, 0) << sparse;
@@ -142,9 +135,8 @@ TEST(CheckTiming, ComparesTheEngineWithTheReferenceOrThePlainArithmetic) {
     EXPECT_EQ(result.elements, 240);
     EXPECT_EQ(result.mismatches, 0);
     EXPECT_EQ(result.worst_error > 0, mode == CheckMode::kEigen);
-    EXPECT_THROW(
-        check_timing(mode, fp8_operation({1 << 14, 1 << 14, 1 << 14}), true, data, arithmetic, 0),
-        base::InputError);
+    EXPECT_THROW(check_timing(mode, fp8_operation({1 << 14, 1 << 14, 1 << 14}), true, data, arithmetic, 0),
+                 base::InputError);
   }
 }
 
@@ -165,8 +157,7 @@ TEST(CheckEntries, MapsASampledViolationToItsPlace) {
     EXPECT_EQ(right.mismatches, 0);
     const base::Matrix<numerics::Word> before = d;
     const ElementSelection sample = sample_elements({100, 90, 1}, 1, 3).front();
-    d(static_cast<std::size_t>(sample.rows[2]), static_cast<std::size_t>(sample.columns[9])) ^=
-        0x00400000;
+    d(static_cast<std::size_t>(sample.rows[2]), static_cast<std::size_t>(sample.columns[9])) ^= 0x00400000;
     const CheckResult wrong = check_entries({operands, operands}, {before, d}, arithmetic, options);
     ASSERT_TRUE(wrong.first_violation);
     EXPECT_EQ(wrong.first_violation->batch, 1);
@@ -192,8 +183,8 @@ TEST(CheckPattern, ComputesPatternsThatNoGpuHas) {
     const sparsity::WeightPattern weights = sparsity::parse_weight_pattern(text);
     const auto execution = sparsity::pattern_execution(weights, op.dtype, {inputs, kept});
     for (const CheckMode mode : {CheckMode::kEigen, CheckMode::kExact, CheckMode::kSample}) {
-      const CheckResult result = check_pattern(mode, op, data, weights, execution,
-                                               Arithmetic(gpu, op.dtype, false), 1, nullptr);
+      const CheckResult result =
+          check_pattern(mode, op, data, weights, execution, Arithmetic(gpu, op.dtype, false), 1, nullptr);
       EXPECT_EQ(result.elements, 20 * 12) << text;
       EXPECT_EQ(result.mismatches, 0) << text;
       if (mode == CheckMode::kEigen) {
@@ -334,8 +325,7 @@ TEST(MakeDataSource, NamesTheNearestKindAndTheAlternative) {
 
 class FewValues : public workload::WeightValues {
  public:
-  FewValues(std::vector<float> values, bool integral)
-      : values_(std::move(values)), integral_(integral) {}
+  FewValues(std::vector<float> values, bool integral) : values_(std::move(values)), integral_(integral) {}
   std::vector<float> row(std::int64_t batch, std::int64_t row) const override {
     std::vector<float> shifted = values_;
     shifted[0] += static_cast<float>(10 * batch + row);
@@ -349,8 +339,7 @@ class FewValues : public workload::WeightValues {
   bool integral_;
 };
 
-double value_at(const workload::Operation& op, std::size_t k, std::int64_t batch = 0,
-                std::int64_t row = 0) {
+double value_at(const workload::Operation& op, std::size_t k, std::int64_t batch = 0, std::int64_t row = 0) {
   const GeneratedData data(workload::DataKind::kRandom, 1);
   return numerics::to_double(data.a_row(op, batch, row).at(k), op.dtype);
 }

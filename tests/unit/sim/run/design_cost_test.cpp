@@ -37,10 +37,9 @@ gpu::GpuSpec with(std::string_view key, double value) {
 }
 
 double value_of(std::string_view key) {
-  const auto found =
-      std::ranges::find_if(a100().parameters, [&](const config::Parameter& parameter) {
-        return parameter.pointer.ends_with("/" + std::string(key));
-      });
+  const auto found = std::ranges::find_if(a100().parameters, [&](const config::Parameter& parameter) {
+    return parameter.pointer.ends_with("/" + std::string(key));
+  });
   return found->value;
 }
 
@@ -114,8 +113,7 @@ TEST(GpuArea, OfASelectorByHand) {
   const energy::TensorCoreArea core = gpu_area(a100().gpu, table).tensor_core;
   const double mux = 16 * table.mux_um2_per_input_bit, bit = table.flip_flop_um2;
   // Four instructions of 16 x 16 kept elements with indices of two bits are in the core.
-  EXPECT_DOUBLE_EQ(core.selector_um2 + core.metadata_um2,
-                   256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
+  EXPECT_DOUBLE_EQ(core.selector_um2 + core.metadata_um2, 256 * 4 * mux + 256 * 16 * bit + 4 * 512 * bit);
 }
 
 using numerics::DataType;
@@ -123,8 +121,8 @@ using numerics::DataType;
 constexpr double kMhz = 1200;
 
 double time_us(const kernels::GemmProblem& problem, const gpu::GpuSpec& gpu, double mhz) {
-  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
-                                              gpu::ClockPolicy::fixed(mhz));
+  const gpu::GemmRun run =
+      gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu, gpu::ClockPolicy::fixed(mhz));
   return static_cast<double>(run.cycles) / run.clock_mhz + run.launch_us;
 }
 
@@ -132,8 +130,8 @@ TEST(WhatIf, IsWhatADesignWithTwiceOfAResourceTakesWithTheSameKernel) {
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
   // 216 CTAs, two on each SM.
   const kernels::GemmProblem problem{{2304, 1536, 4096}, 1, DataType::kF16, false};
-  const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu,
-                                              gpu::ClockPolicy::fixed(kMhz));
+  const gpu::GemmRun run =
+      gpu::analytic_gemm(problem, {base::GemmShape{128, 128, 32}, 4, 1}, gpu, gpu::ClockPolicy::fixed(kMhz));
   const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
   const double now_us = time_us(problem, gpu, kMhz);
   gpu::GpuSpec twice = gpu;
@@ -164,8 +162,8 @@ TEST(WhatIf, NamesTheGridWhereSmsHaveNoCta) {
   // 64 CTAs of 256x128 on 108 SMs, and 128 of them, of which 20 come second.
   for (const std::int64_t n : {512, 1024}) {
     const kernels::GemmProblem problem{{4096, n, 4096}, 1, DataType::kF16, false};
-    const gpu::GemmRun run = gpu::analytic_gemm(problem, {base::GemmShape{256, 128, 32}, 3, 1}, gpu,
-                                                gpu::ClockPolicy::fixed(kMhz));
+    const gpu::GemmRun run =
+        gpu::analytic_gemm(problem, {base::GemmShape{256, 128, 32}, 3, 1}, gpu, gpu::ClockPolicy::fixed(kMhz));
     ASSERT_EQ(run.kernel.ctas, n / 8);
     ASSERT_EQ(run.kernel.ctas_per_sm, 1);
     const WhatIf gains = what_if(problem, run.kernel, kMhz, gpu);
@@ -181,9 +179,8 @@ TEST(WhatIf, NamesTheResourceThatGainsMost) {
     std::string bound_by;
   };
   const gpu::GpuSpec gpu = config::load_architecture("a100-sxm4-80gb").gpu;
-  for (const Case& c : {Case{{8192, 8192, 8192}, false, "tensor"},
-                        {{8192, 1, 8192}, true, "hbm"},
-                        {{64, 64, 64}, false, "launch"}}) {
+  for (const Case& c :
+       {Case{{8192, 8192, 8192}, false, "tensor"}, {{8192, 1, 8192}, true, "hbm"}, {{64, 64, 64}, false, "launch"}}) {
     const kernels::GemmProblem problem{c.shape, 1, DataType::kF16, c.sparse};
     const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
     const WhatIf gains = what_if(problem, run.kernel, run.clock_mhz, gpu);
@@ -204,8 +201,7 @@ TEST(WhatIf, NamesTheLaunchWhereThatTakesMostOfTheTime) {
     gpu.launch.launch_us = launch_us;
     gpu.launch.stream_us = 0;
     const gpu::GemmRun run = gpu::analytic_gemm(problem, {}, gpu, {});
-    EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by() == Resource::kLaunch,
-              launch_us > 0);
+    EXPECT_EQ(what_if(problem, run.kernel, run.clock_mhz, gpu).bound_by() == Resource::kLaunch, launch_us > 0);
   }
 }
 

@@ -59,8 +59,7 @@ inline VariantResult half_at(const VariantResult& at_boost, double clock_mhz) {
   VariantResult result = at_boost;
   result.timing.cycles = std::llround(1000 + clock_mhz);
   result.timing.clock_mhz = clock_mhz;
-  result.timing.time_us =
-      static_cast<double>(result.timing.cycles) / clock_mhz + result.timing.launch_us;
+  result.timing.time_us = static_cast<double>(result.timing.cycles) / clock_mhz + result.timing.launch_us;
   result.timing.tflops = 2 / result.timing.time_us;
   result.timing.budget.cycles = static_cast<double>(result.timing.cycles);
   return result;

@@ -47,9 +47,8 @@ TEST(AddEnergy, RailsTakeAllOfTheEnergyOfALaunchAndOfANetwork) {
   VariantResult result = figures();
   add_energy(layer(), false, a100(), {}, SimulationOptions{}, never, result);
   EXPECT_TRUE(result.energy->rails_uj.empty());
-  const energy::PowerSpec orin =
-      config::power_spec(config::load_energy("jetson-agx-orin-64gb").config,
-                         config::load_architecture("jetson-agx-orin-64gb").gpu);
+  const energy::PowerSpec orin = config::power_spec(config::load_energy("jetson-agx-orin-64gb").config,
+                                                    config::load_architecture("jetson-agx-orin-64gb").gpu);
   add_energy(layer(), false, orin, {}, SimulationOptions{}, never, result);
   OperationResult op;
   op.shape = layer().shape;
@@ -98,8 +97,7 @@ TEST(AddEnergy, ALaunchAboveTheLimitIsSimulatedAgainAtTheClockThatItAllows) {
   EXPECT_LT(held.timing.clock_mhz, 1000);
   EXPECT_EQ(std::fmod(held.timing.clock_mhz, 15), 0);
   EXPECT_EQ(held.timing.cycles, std::llround(1000 + asked_mhz.back()));
-  EXPECT_DOUBLE_EQ(held.timing.time_us,
-                   static_cast<double>(held.timing.cycles) / held.timing.clock_mhz);
+  EXPECT_DOUBLE_EQ(held.timing.time_us, static_cast<double>(held.timing.cycles) / held.timing.clock_mhz);
   EXPECT_NEAR(held.timing.tflops * held.timing.time_us, 2, 1e-9);
   // The limit lies between this clock and the next one.
   EXPECT_LE(held.energy->power_w, power.power_limit_w);
@@ -203,8 +201,7 @@ TEST(LaunchEvents, OfADenseLayerAreThoseCountedByHand) {
   EXPECT_DOUBLE_EQ(counts.count(Event::kOperandLatch), 4 * kMacs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kOperandSelect), 0);
   EXPECT_DOUBLE_EQ(counts.count(Event::kMetadataRead), 0);
-  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
-                   kInstructions * (512 + 256 + 512) + 4 * kOutputs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead), kInstructions * (512 + 256 + 512) + 4 * kOutputs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterWrite), kInstructions * 512 + 65536);
   EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead), 65536);
   EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryWrite), 32768);
@@ -236,10 +233,8 @@ TEST(LaunchEvents, OfWgmmaTakeBothOperandsFromSharedMemory) {
   constexpr double kAccumulators = 64 * 128 * 4;
   constexpr double kOutputs = 128 * 128;
   // A: 64 rows of 16 kept elements; B: 128 columns of all 32.
-  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead),
-                   kInstructions * 2 * (64 * 16 + 128 * 32));
-  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead),
-                   kInstructions * kAccumulators + 4 * kOutputs);
+  EXPECT_DOUBLE_EQ(counts.count(Event::kSharedMemoryRead), kInstructions * 2 * (64 * 16 + 128 * 32));
+  EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterRead), kInstructions * kAccumulators + 4 * kOutputs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kRegisterWrite), kInstructions * kAccumulators);
   EXPECT_DOUBLE_EQ(counts.count(Event::kOperandLatch), 4 * kMacs);
   EXPECT_DOUBLE_EQ(counts.count(Event::kRound), kMacs / 16);  // 32 bytes of f16 per step
@@ -298,8 +293,8 @@ TEST(EnergyFiles, FilesThatCallThemselvesAlikeHaveRangesOfTheirOwn) {
   const std::string name = "a100-sxm4-80gb";
   const support::TemporaryDirectory directory;
   const std::string file = (directory.path() / "mine.json").string();
-  nlohmann::json document = nlohmann::json::parse(
-      std::ifstream(std::string(SPTC_SOURCE_DIR) + "/configs/energy/" + name + ".json"));
+  nlohmann::json document =
+      nlohmann::json::parse(std::ifstream(std::string(SPTC_SOURCE_DIR) + "/configs/energy/" + name + ".json"));
   nlohmann::json& hbm = document["events"]["hbm_pj_per_byte"];
   hbm["range"] = {hbm["value"], hbm["value"]};
   std::ofstream(file) << document;
@@ -308,15 +303,13 @@ TEST(EnergyFiles, FilesThatCallThemselvesAlikeHaveRangesOfTheirOwn) {
   const config::Architecture board = config::load_architecture(name);
   const auto factors_of = [&](const std::string& given) {
     const config::LoadedEnergy& loaded = files.load(given);
-    return files.factors_of(
-        loaded, config::power_spec(loaded.config, board.gpu, files.gpu_of(loaded, board)));
+    return files.factors_of(loaded, config::power_spec(loaded.config, board.gpu, files.gpu_of(loaded, board)));
   };
   const auto shipped = factors_of(name), mine = factors_of(file);
   EXPECT_EQ(factors_of(name), shipped) << "made once";
   const auto hbm_of = [](const energy::CostFactors& factors) {
     const auto hbm_part = static_cast<std::size_t>(energy::Event::kHbmAccess);
-    return factors
-        .factors[static_cast<std::size_t>(factors.energy.at(numerics::DataType::kF16)[hbm_part])];
+    return factors.factors[static_cast<std::size_t>(factors.energy.at(numerics::DataType::kF16)[hbm_part])];
   };
   EXPECT_LT(hbm_of(*shipped).low, 1);
   EXPECT_EQ(hbm_of(*mine).low, 1);
@@ -335,9 +328,8 @@ TEST(SetEnergy, TheClockOfAGroupLeavesDramAndLaunchesTheirOwnTime) {
   EXPECT_NEAR(held.energy->power_w, power.power_limit_w, 1e-3);
   EXPECT_EQ(held.timing.cycles, 2000);  // the tensor cores', at any clock
   EXPECT_DOUBLE_EQ(held.timing.launch_us, 0.5);
-  EXPECT_NEAR(
-      static_cast<double>(held.timing.cycles) / held.timing.clock_mhz + held.timing.launch_us,
-      held.timing.time_us, 1e-9);
+  EXPECT_NEAR(static_cast<double>(held.timing.cycles) / held.timing.clock_mhz + held.timing.launch_us,
+              held.timing.time_us, 1e-9);
   EXPECT_NEAR(held.timing.tflops * held.timing.time_us, 2.5, 1e-9);
   EXPECT_EQ(held.timing.budget.cycles, 2000);
   EXPECT_NEAR(held.timing.budget.dram / held.timing.clock_mhz, 1, 1e-9);  // us, as before
@@ -365,8 +357,7 @@ TEST(SecondsAt, DramKeepsItsOwnTimeUntilTheSmsAreSlower) {
 
 /// figures() from a simulator, at the clock that is asked for.
 class FiguresAtClock : public gpu::Timer {
-  gpu::GemmRun launch(const kernels::GemmProblem& problem,
-                      const kernels::KernelOverrides& /*overrides*/,
+  gpu::GemmRun launch(const kernels::GemmProblem& problem, const kernels::KernelOverrides& /*overrides*/,
                       const std::vector<kernels::GemmOperands>* /*operands*/) override {
     const VariantResult at_boost = figures(problem.sparse);
     gpu::GemmRun run;
@@ -436,15 +427,13 @@ TEST(LimitOverGroup, HoldsOnAverageOverTheNetworkAndNotOverEachLaunch) {
   const RunResult held = network.run();
   EXPECT_NEAR(held.totals.dense->energy->power_w, network.options.power->power_limit_w, 1e-3);
   EXPECT_GT(held.operations[0].dense->energy->power_w, network.options.power->power_limit_w);
-  EXPECT_DOUBLE_EQ(held.operations[0].dense->timing.clock_mhz,
-                   held.operations[1].dense->timing.clock_mhz);
+  EXPECT_DOUBLE_EQ(held.operations[0].dense->timing.clock_mhz, held.operations[1].dense->timing.clock_mhz);
   EXPECT_LT(held.operations[1].dense->timing.clock_mhz, 1000);
   // In the sparse network the unpruned operation has the clock of that network.
   ASSERT_TRUE(held.operations[1].dense_among_sparse);
   EXPECT_DOUBLE_EQ(held.operations[1].dense_among_sparse->timing.clock_mhz,
                    held.operations[0].sparse->timing.clock_mhz);
-  EXPECT_NE(held.operations[1].dense_among_sparse->timing.clock_mhz,
-            held.operations[1].dense->timing.clock_mhz);
+  EXPECT_NE(held.operations[1].dense_among_sparse->timing.clock_mhz, held.operations[1].dense->timing.clock_mhz);
 }
 
 TEST(LimitOverGroup, HoldsForEachGroupByItself) {
@@ -477,8 +466,7 @@ TEST(LimitOverGroup, WhatLiesBetweenTheGemmsTakesPowerAndItsOwnLineOfTheTotals) 
   network.operations[1].rest.ns = 200;
   const RunResult idle = network.run();
   ASSERT_TRUE(idle.totals.dense->energy->limited);
-  EXPECT_GT(idle.operations[0].dense->timing.clock_mhz,
-            before.operations[0].dense->timing.clock_mhz);
+  EXPECT_GT(idle.operations[0].dense->timing.clock_mhz, before.operations[0].dense->timing.clock_mhz);
   EXPECT_DOUBLE_EQ(idle.totals.dense->rest_us, 0.2);
   const double all_uj = idle.totals.dense->energy->total_uj + idle.totals.dense->rest_uj;
   EXPECT_NEAR(all_uj / (idle.totals.dense->time_us + 0.2), limit_w, 1e-3);

@@ -52,8 +52,7 @@ TEST(AssumedCosts, AreAShareOfTheTime) {
   EXPECT_EQ(assumed_share(workload, t4, options, result), 0);
 }
 
-std::string said(const std::string& trace, const std::string& board,
-                 const workload::NamedDims& dims,
+std::string said(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
                  const std::map<std::string, std::string>& options = {}) {
   SimulationOptions asked;
   asked.fidelity = Fidelity::kAnalytic;
@@ -77,18 +76,16 @@ TEST(Capacity, SeventyBillionWeightsOfSixteenBitsNeedTwoBoardsOfEightyGigabytes)
             0U)
       << text;
   EXPECT_EQ(said("llama3_8b.json", "a100-sxm4-80gb", decode), "");
-  const std::string one =
-      said("llama3_70b.json", "a100-sxm4-80gb", {{"batch", 1}, {"seq", 1}, {"context", 2048}});
+  const std::string one = said("llama3_70b.json", "a100-sxm4-80gb", {{"batch", 1}, {"seq", 1}, {"context", 2048}});
   EXPECT_NE(one.find("with 2:4 weights it takes 76 GiB and fits; "), std::string::npos) << one;
 }
 
 TEST(Capacity, IsOfEachOfSeveralGpus) {
   const workload::NamedDims decode{{"batch", 16}, {"seq", 1}, {"context", 2048}};
-  EXPECT_EQ(said("llama3_70b.json", "a100-sxm4-80gb", decode,
-                 {{"engine", "compiled"}, {"tp", "2"}, {"link", "300"}}),
+  EXPECT_EQ(said("llama3_70b.json", "a100-sxm4-80gb", decode, {{"engine", "compiled"}, {"tp", "2"}, {"link", "300"}}),
             "");
-  const std::string four = said("llama3_1_405b.json", "a100-sxm4-80gb", decode,
-                                {{"engine", "compiled"}, {"tp", "4"}, {"link", "300"}});
+  const std::string four =
+      said("llama3_1_405b.json", "a100-sxm4-80gb", decode, {{"engine", "compiled"}, {"tp", "4"}, {"link", "300"}});
   EXPECT_NE(four.find("each of 4 a100-sxm4-80gb"), std::string::npos) << four;
 }
 
@@ -96,16 +93,14 @@ TEST(Capacity, FollowsTheTypeAndTheCache) {
   const workload::NamedDims decode{{"batch", 1}, {"seq", 1}, {"context", 2048}};
   EXPECT_NE(said("llama3_70b.json", "h100-sxm5-80gb", decode), "");
   EXPECT_EQ(said("llama3_70b.json", "h100-sxm5-80gb", decode, {{"dtype", "e4m3"}}), "");
-  const std::string cache =
-      said("llama3_8b.json", "h100-sxm5-80gb", {{"batch", 512}, {"seq", 1}, {"context", 8192}});
+  const std::string cache = said("llama3_8b.json", "h100-sxm5-80gb", {{"batch", 512}, {"seq", 1}, {"context", 8192}});
   EXPECT_NE(cache.find("keys and values 512.0"), std::string::npos) << cache;
 }
 
 TEST(Capacity, IsNotKnownOfAListOfLaunchesOrOfABoardThatDoesNotSay) {
   EXPECT_EQ(said("deepbench_gemm_training.json", "rtx3070ti", {}), "");
   config::Architecture board = config::load_architecture("rtx3070ti");
-  const workload::Workload model =
-      workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json");
+  const workload::Workload model = workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/llama3_8b.json");
   SimulationOptions options;
   options.check = CheckMode::kNone;
   EXPECT_NE(estimate(model, board, options).does_not_fit, "");
@@ -120,17 +115,15 @@ std::vector<InferenceKernel> kernels_at(double clock_mhz) {
   options.check = CheckMode::kNone;
   options.engine = "pytorch";
   options.clock = {ClockChoice::Kind::kFixed, clock_mhz};
-  const workload::Workload workload = workload::read_workload(
-      std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", 8}, {"seq", 128}});
-  return simulate(workload, config::load_architecture("a100-sxm4-80gb"), options)
-      .inference->kernels;
+  const workload::Workload workload =
+      workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/bert_base.json", {{"batch", 8}, {"seq", 128}});
+  return simulate(workload, config::load_architecture("a100-sxm4-80gb"), options).inference->kernels;
 }
 
 /// By how much longer the kernels behind kernels[gemm] take where it has 2:4 weights.
 double longer_behind_us(const std::vector<InferenceKernel>& kernels, std::size_t gemm) {
   double us = 0;
-  for (std::size_t i = gemm + 1;
-       i < kernels.size() && kernels[i].group != workload::WorkGroup::kGemm; ++i) {
+  for (std::size_t i = gemm + 1; i < kernels.size() && kernels[i].group != workload::WorkGroup::kGemm; ++i) {
     if (kernels[i].sparse) {
       us += kernels[i].sparse->time_us - (kernels[i].dense ? kernels[i].dense->time_us : 0);
     }
@@ -148,8 +141,7 @@ TEST(Inference, WeighsAKernelAndThoseBehindItAtOneClock) {
         continue;
       }
       ++transposed;
-      const double gain =
-          kernels[i].dense->time_us / (kernels[i].sparse->time_us + longer_behind_us(kernels, i));
+      const double gain = kernels[i].dense->time_us / (kernels[i].sparse->time_us + longer_behind_us(kernels, i));
       EXPECT_EQ(kernels[i].takes_sparse, gain > 1) << kernels[i].name;
       const double shown = std::stod(reason.substr(reason.find_first_of("0123456789", 3)));
       EXPECT_NEAR(shown, std::max(gain, 1 / gain), 0.00501) << kernels[i].name << ": " << reason;
@@ -218,8 +210,7 @@ TEST(AlgorithmOption, IsOfEachLibrary) {
   options = closed_form("best");
   EXPECT_FALSE(options.sparse_algorithm.has_value());
   EXPECT_EQ(closed_form("heuristic").conditions.algorithm, kernels::Algorithm::kHeuristic);
-  for (const char* const word :
-       {"", "fast", "best,", "cusparselt=best", "sparse=", "sparse=best;"}) {
+  for (const char* const word : {"", "fast", "best,", "cusparselt=best", "sparse=", "sparse=best;"}) {
     support::expect_input_error([&] { closed_form(word); }, {"--algorithm"});
   }
 }

@@ -48,9 +48,8 @@ class FakeGpu : public gpu::Timer {
     problems.push_back(problem);
     overrides.push_back(asked);
     gpu::GemmRun result;
-    result.issued_macs = problem.batch * base::round_up(problem.shape.m, 16) *
-                         base::round_up(problem.shape.n, 16) * base::round_up(problem.shape.k, 32) /
-                         (problem.sparse ? 2 : 1);
+    result.issued_macs = problem.batch * base::round_up(problem.shape.m, 16) * base::round_up(problem.shape.n, 16) *
+                         base::round_up(problem.shape.k, 32) / (problem.sparse ? 2 : 1);
     // f16: 4 sub-partitions x 32 dot units x 8 products on 2 SMs.
     result.cycles = base::ceil_div(result.issued_macs, 2048) + 100;
     result.clock_mhz = 1000;

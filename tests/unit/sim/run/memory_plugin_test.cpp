@@ -39,9 +39,8 @@ class MemoryPlugin : public testing::Test {
     const memory::MemorySpec& memory = a100.gpu.memory;
     const double mhz = a100.gpu.boost_clock_mhz;
     options.memory = kPlugins + "/fixed_dram.so";
-    options.memory_config =
-        std::to_string(memory.dram_access_latency_cycles * 1e3 / mhz) + " ns, " +
-        std::to_string(share * memory.dram_bytes_per_cycle(mhz) * mhz * 1e-3) + " GB/s";
+    options.memory_config = std::to_string(memory.dram_access_latency_cycles * 1e3 / mhz) + " ns, " +
+                            std::to_string(share * memory.dram_bytes_per_cycle(mhz) * mhz * 1e-3) + " GB/s";
     VariantResult result = simulated(shape);
     options.memory.clear();
     options.memory_config.clear();
@@ -55,19 +54,15 @@ constexpr base::GemmShape kDramBound{3456, 16, 4096}, kComputeBound{1152, 768, 1
 TEST_F(MemoryPlugin, WithTheFiguresOfTheModelledDramTakesItsTimeAndMovesItsBytes) {
   for (const base::GemmShape& shape : {kDramBound, kComputeBound}) {
     const VariantResult own = simulated(shape), plugged = outside(shape);
-    EXPECT_NEAR(static_cast<double>(plugged.timing.cycles) / static_cast<double>(own.timing.cycles),
-                1, 0.02);
-    EXPECT_EQ(plugged.traffic.memory.l2_and_dram.dram_read,
-              own.traffic.memory.l2_and_dram.dram_read);
+    EXPECT_NEAR(static_cast<double>(plugged.timing.cycles) / static_cast<double>(own.timing.cycles), 1, 0.02);
+    EXPECT_EQ(plugged.traffic.memory.l2_and_dram.dram_read, own.traffic.memory.l2_and_dram.dram_read);
     EXPECT_EQ(plugged.kernel.cta_tile, own.kernel.cta_tile);
     EXPECT_EQ(plugged.kernel.ctas, own.kernel.ctas);
   }
 }
 
 TEST_F(MemoryPlugin, OfHalfTheBandwidthTakesTwiceAsLongForWhatDramBounds) {
-  const auto cycles = [](const VariantResult& result) {
-    return static_cast<double>(result.timing.cycles);
-  };
+  const auto cycles = [](const VariantResult& result) { return static_cast<double>(result.timing.cycles); };
   const double bound = cycles(outside(kDramBound, 0.25)) / cycles(outside(kDramBound, 0.5));
   EXPECT_GT(bound, 1.8);
   EXPECT_LT(bound, 2.01);

@@ -25,12 +25,13 @@ workload::Workload model(const std::string& config, const workload::NamedDims& d
   return workload::importer::read_recording(input, {dims}).workload;
 }
 
-/// Of one of `gpus` boards of 141 GiB.
-MemoryUse use_of(const workload::Workload& workload, bool sparse = false, int gpus = 1) {
+/// Of one of `gpus` boards of 141 GiB, which split layers, or of `expert_gpus`.
+MemoryUse use_of(const workload::Workload& workload, bool sparse = false, int gpus = 1, int expert_gpus = 1) {
   SimulationOptions options;
   options.tensor_parallel = gpus;
-  const auto use = memory_use(workload, asked_work(workload, options), options,
-                              config::load_architecture("h200-sxm").gpu, sparse);
+  options.expert_parallel = expert_gpus;
+  const auto use =
+      memory_use(workload, asked_work(workload, options), options, config::load_architecture("h200-sxm").gpu, sparse);
   EXPECT_TRUE(use.has_value());
   return use.value_or(MemoryUse{});
 }
@@ -39,8 +40,7 @@ MemoryUse use_of(const workload::Workload& workload, bool sparse = false, int gp
 constexpr double kLayers = 6979321856.0, kVocabulary = 525336576.0;
 
 TEST(MemoryUse, IsTheWeightsOnceTheCacheOfAllSequencesAndWhatIsAtHand) {
-  const MemoryUse use =
-      use_of(trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}}));
+  const MemoryUse use = use_of(trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}}));
   EXPECT_DOUBLE_EQ(use.weights, 2 * (kLayers + 2 * kVocabulary));
   EXPECT_EQ(use.metadata, 0);
   EXPECT_DOUBLE_EQ(use.cache, 2.0 * 32 * 4 * 1024 * 2048);
@@ -52,15 +52,13 @@ TEST(MemoryUse, IsTheWeightsOnceTheCacheOfAllSequencesAndWhatIsAtHand) {
 }
 
 TEST(MemoryUse, OfTwoOfFourWeightsIsHalfOfThemAndABitOfMetadataForEach) {
-  const MemoryUse use =
-      use_of(trace("llama3_8b.json", {{"batch", 1}, {"seq", 1}, {"context", 1024}}), true);
+  const MemoryUse use = use_of(trace("llama3_8b.json", {{"batch", 1}, {"seq", 1}, {"context", 1024}}), true);
   EXPECT_DOUBLE_EQ(use.weights, kLayers + 4 * kVocabulary);
   EXPECT_DOUBLE_EQ(use.metadata, kLayers / 8);
 }
 
 TEST(MemoryUse, IsSharedByGpusThatKeepBuffersBetweenThem) {
-  const workload::Workload llama =
-      trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}});
+  const workload::Workload llama = trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}});
   const MemoryUse whole = use_of(llama), half = use_of(llama, false, 2);
   EXPECT_DOUBLE_EQ(2 * half.weights, whole.weights);
   EXPECT_DOUBLE_EQ(2 * half.cache, whole.cache);
@@ -75,8 +73,7 @@ TEST(MemoryUse, OfTheCacheEachGpuHasAHeadAtLeast) {
 
 TEST(MemoryUse, HasExpertsWithoutTokens) {
   // Mixtral 8x7B: 46.7e9 weights, of which a token passes 12.9e9.
-  const workload::Workload mixtral =
-      trace("mixtral_8x7b.json", {{"batch", 1}, {"seq", 1}, {"context", 16}});
+  const workload::Workload mixtral = trace("mixtral_8x7b.json", {{"batch", 1}, {"seq", 1}, {"context", 16}});
   EXPECT_DOUBLE_EQ(use_of(mixtral).weights, 2 * 46702526464.0);
 }
 
@@ -90,8 +87,22 @@ TEST(MemoryUse, OfLatentAttentionIsTheCompressedCache) {
   const MemoryUse prefill = use_of(model(config, {{"batch", 1}, {"seq", 64}}));
   EXPECT_DOUBLE_EQ(prefill.weights, decode.weights);
   EXPECT_DOUBLE_EQ(prefill.cache, 2.0 * 61 * 64 * 576);
-  EXPECT_DOUBLE_EQ(use_of(model(config, {{"batch", 2}, {"context", 4096}}), false, 8).cache,
-                   decode.cache);
+  EXPECT_DOUBLE_EQ(use_of(model(config, {{"batch", 2}, {"context", 4096}}), false, 8).cache, decode.cache);
+}
+
+TEST(MemoryUse, FallsByExpertsAloneWhereTheyAreSharedOut) {
+  const workload::Workload mixtral = trace("mixtral_8x7b.json", {{"batch", 8}, {"seq", 1}, {"context", 512}});
+  const MemoryUse whole = use_of(mixtral);
+  const MemoryUse part = use_of(mixtral, false, 1, 8);
+  // 32 layers of 8 experts with 3 matrices of 14336 x 4096, in 16 bits.
+  const double experts = 2.0 * 32 * 8 * 3 * 14336 * 4096;
+  EXPECT_DOUBLE_EQ(part.weights, whole.weights - experts * 7 / 8);
+  EXPECT_DOUBLE_EQ(8 * part.cache, whole.cache);
+  EXPECT_DOUBLE_EQ(part.communication, 2.0 * 2 * 1 * 2 * 4096);  // one token of two experts, twice
+  // One sequence, fewer rows than experts: those without tokens lie there as well.
+  const workload::Workload few = model(R"({"model_type": "deepseek_v3"})", {{"batch", 8}, {"context", 64}});
+  const double all = 2.0 * 58 * 256 * 3 * 2048 * 7168;
+  EXPECT_NEAR(use_of(few, false, 1, 8).weights, use_of(few).weights - all * 7 / 8, 1e-6 * all);
 }
 
 TEST(MemoryUse, IsNotKnownOfAListOfLaunchesOrOfABoardThatDoesNotSay) {

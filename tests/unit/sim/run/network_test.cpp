@@ -43,8 +43,7 @@ TEST(Im2col, AgreesWithADirectConvolution) {
                 const std::int64_t x = q - 2 + 2 * s;
                 if (y >= 0 && y < conv.h && x >= 0 && x < conv.w) {
                   direct += static_cast<double>(1 + (r * 2 + s) * 2 + c) *
-                            image[static_cast<std::size_t>(
-                                ((n * conv.h + y) * conv.w + x) * conv.c + group * 2 + c)];
+                            image[static_cast<std::size_t>(((n * conv.h + y) * conv.w + x) * conv.c + group * 2 + c)];
                 }
               }
             }
@@ -104,8 +103,7 @@ TEST_F(Network, RunsConvolutionsAndKeepsWhatIsNotPrunableDense) {
   EXPECT_NEAR(result.accuracy->sparse->simulated, result.accuracy->sparse->float64, 0.003);
   const OperationResult& conv1 = result.operations[0];
   EXPECT_FALSE(conv1.sparse);
-  EXPECT_EQ(conv1.dense->check->elements, 2 * conv1.shape.m * conv1.shape.n)
-      << "the dense kernel ran in both chains";
+  EXPECT_EQ(conv1.dense->check->elements, 2 * conv1.shape.m * conv1.shape.n) << "the dense kernel ran in both chains";
   EXPECT_TRUE(result.passed());
 }
 
@@ -141,8 +139,7 @@ class SmallNetwork : public Network {
     write({1, 2, 0, 0, 0, 0, 3, 4});
   }
 
-  static base::Matrix<numerics::Word> words(std::size_t rows, std::size_t cols,
-                                            const std::vector<double>& values,
+  static base::Matrix<numerics::Word> words(std::size_t rows, std::size_t cols, const std::vector<double>& values,
                                             numerics::DataType type) {
     base::Matrix<numerics::Word> result(rows, cols);
     for (std::size_t i = 0; i < values.size(); ++i) {
@@ -157,15 +154,12 @@ class SmallNetwork : public Network {
         io::make_tensor("w", words(2, 4, {1, 1, 1, 1, 2, 2, 2, 2}, DataType::kF16), DataType::kF16),
         io::make_tensor("w24", words(2, 4, sparse_weight, DataType::kF16), DataType::kF16),
         io::make_tensor("bias", words(1, 2, {10, -1}, DataType::kF32), DataType::kF32),
-        io::make_tensor("x", words(3, 4, {1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 9, 9}, DataType::kF16),
-                        DataType::kF16),
+        io::make_tensor("x", words(3, 4, {1, 1, 1, 1, 5, 5, 5, 5, 0, 0, 9, 9}, DataType::kF16), DataType::kF16),
         io::make_tensor("y", words(1, 3, {0, 1, 1}, DataType::kS32), DataType::kS32)};
     io::write_safetensors(file, tensors);
   }
 
-  RunResult run_small() {
-    return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu);
-  }
+  RunResult run_small() { return run_workload(workload, FakeGpu::architecture(), options, nullptr, gpu); }
   std::string refusal() {
     return support::input_error_of([this] { run_small(); });
   }

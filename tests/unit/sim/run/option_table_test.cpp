@@ -49,10 +49,8 @@ TEST(OptionTable, EveryOptionTakesEveryWordThatItLists) {
   }
   EXPECT_EQ(words, 57u);
   EXPECT_EQ(simulation_option("dtype").type,
-            fmt::format("{}|{}|{}|fp16|fp8|int8|fp4|PART=TYPE,..",
-                        fmt::join(workload::kernel_operand_types(), "|"),
-                        fmt::join(kernels::block_format_names(), "|"),
-                        fmt::join(kernels::weight_format_names(), "|")));
+            fmt::format("{}|{}|{}|fp16|fp8|int8|fp4|PART=TYPE,..", fmt::join(workload::kernel_operand_types(), "|"),
+                        fmt::join(kernels::block_format_names(), "|"), fmt::join(kernels::weight_format_names(), "|")));
 }
 
 TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
@@ -72,26 +70,13 @@ TEST(OptionTable, AnOptionThatNobodySetsHasItsUsualValue) {
 
 TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   SimulationOptions options;
-  const json values = {{"clock", 1200.5},
-                       {"power-limit", 250},
-                       {"board-idle", 60},
-                       {"stages", 3},
-                       {"split-k", 2},
-                       {"warmup", 0},
-                       {"repeat", 10},
-                       {"seed", 18446744073709551615U},
-                       {"no-extrapolate", true},
-                       {"tile", "128x64x32"},
-                       {"l2", "rotate:4"},
-                       {"pattern", "1:4"},
-                       {"data", "relu"},
-                       {"numerics", "volta"},
-                       {"energy", "h100"},
-                       {"limit-over", "group"},
-                       {"engine", "tensorrt"},
-                       {"sparsity", "auto"},
-                       {"tp", "4"},
-                       {"link", "300"}};
+  const json values = {
+      {"clock", 1200.5},        {"power-limit", 250},  {"board-idle", 60}, {"stages", 3},
+      {"split-k", 2},           {"warmup", 0},         {"repeat", 10},     {"seed", 18446744073709551615U},
+      {"no-extrapolate", true}, {"tile", "128x64x32"}, {"l2", "rotate:4"}, {"pattern", "1:4"},
+      {"data", "relu"},         {"numerics", "volta"}, {"energy", "h100"}, {"limit-over", "group"},
+      {"engine", "tensorrt"},   {"sparsity", "auto"},  {"tp", "4"},        {"ep", "64"},
+      {"link", "300"}};
   for (const auto& [name, value] : values.items()) {
     set_option(options, name, value);
   }
@@ -114,6 +99,7 @@ TEST(OptionTable, SetsEachOptionFromTheValueThatJsonHas) {
   EXPECT_EQ(options.engine, "tensorrt");
   EXPECT_TRUE(options.sparsity_auto);
   EXPECT_EQ(options.tensor_parallel, 4);
+  EXPECT_EQ(options.expert_parallel, 64);
   EXPECT_EQ(options.link_gb_per_s, 300);
   set_option(options, "no-extrapolate", json(false));
   EXPECT_TRUE(options.extrapolate);
@@ -124,27 +110,20 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
   const auto set = [&](const char* name, const json& value) {
     return [&options, name, value] { set_option(options, name, value); };
   };
-  support::expect_input_error(set("fidelty", "timing"),
-                              {"unknown option 'fidelty' (nearest valid: 'fidelity'"});
-  support::expect_input_error(set("fidelity", "timin"),
-                              {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
-  support::expect_input_error(set("limit-over", "grup"),
-                              {"unknown --limit-over 'grup' (nearest valid: 'group'"});
-  support::expect_input_error(set("sparsity", "aut"),
-                              {"unknown --sparsity 'aut' (nearest valid: 'auto'"});
+  support::expect_input_error(set("fidelty", "timing"), {"unknown option 'fidelty' (nearest valid: 'fidelity'"});
+  support::expect_input_error(set("fidelity", "timin"), {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
+  support::expect_input_error(set("limit-over", "grup"), {"unknown --limit-over 'grup' (nearest valid: 'group'"});
+  support::expect_input_error(set("sparsity", "aut"), {"unknown --sparsity 'aut' (nearest valid: 'auto'"});
   support::expect_input_error(set("tp", "9"), {"--tp must be an integer from 1 to 8"});
+  support::expect_input_error(set("ep", "73"), {"--ep must be an integer from 1 to 72"});
   support::expect_input_error(set("link", "-1"), {"--link must be a number of GB/s above 0"});
-  support::expect_input_error(set("stages", 2.5),
-                              {"--stages must be an integer from 1 to 16, not '2.5'"});
-  support::expect_input_error(set("no-extrapolate", "maybe"),
-                              {"--no-extrapolate must be true or false, not 'maybe'"});
+  support::expect_input_error(set("stages", 2.5), {"--stages must be an integer from 1 to 16, not '2.5'"});
+  support::expect_input_error(set("no-extrapolate", "maybe"), {"--no-extrapolate must be true or false, not 'maybe'"});
   support::expect_input_error(set("power-limit", std::numeric_limits<double>::quiet_NaN()),
                               {"--power-limit must be a number of watts above 0"});
   support::expect_input_error(set("data", ""), {"--data: the value is empty"});
-  support::expect_input_error(set("seed", nullptr),
-                              {"--seed must be a number, a word or true or false"});
-  support::expect_input_error(set("tile", json::array({128, 128, 32})),
-                              {"--tile must be a number, a word"});
+  support::expect_input_error(set("seed", nullptr), {"--seed must be a number, a word or true or false"});
+  support::expect_input_error(set("tile", json::array({128, 128, 32})), {"--tile must be a number, a word"});
 }
 
 using numerics::DataType;
@@ -173,10 +152,9 @@ std::map<std::string, DataType> types_with(const std::string& dtype) {
 }
 
 std::string kept_of(const RunResult& result) {
-  const auto found =
-      std::find_if(result.notes.begin(), result.notes.end(), [](const std::string& note) {
-        return note.find("as serving software has them") != std::string::npos;
-      });
+  const auto found = std::find_if(result.notes.begin(), result.notes.end(), [](const std::string& note) {
+    return note.find("as serving software does") != std::string::npos;
+  });
   return found == result.notes.end() ? "" : *found;
 }
 
@@ -187,15 +165,13 @@ TEST(AskedTypes, EightBitsAreThoseOfWeightsAlone) {
     EXPECT_EQ(types.at(part), DataType::kBf16) << part;
   }
   const std::string note = kept_of(run("mixtral_8x7b.json", asked("e4m3")));
-  for (const char* const part :
-       {"attention in bf16", "lm_head in bf16", "router in bf16", "--dtype all=e4m3"}) {
+  for (const char* const part : {"attention in bf16", "lm_head in bf16", "router in bf16", "--dtype all=e4m3"}) {
     EXPECT_NE(note.find(part), std::string::npos) << note;
   }
 }
 
 TEST(AskedTypes, SixteenBitsAndAllArePutEverywhere) {
-  for (const auto& [dtype, type] :
-       {std::pair("bf16", DataType::kBf16), {"all=e4m3", DataType::kE4m3}}) {
+  for (const auto& [dtype, type] : {std::pair("bf16", DataType::kBf16), {"all=e4m3", DataType::kE4m3}}) {
     for (const auto& [name, of] : types_with(dtype)) {
       EXPECT_EQ(of, type) << name;
     }
@@ -248,13 +224,11 @@ TEST(AskedTypes, MayNameTheScalesOfTheirBlocks) {
   EXPECT_EQ(storage_with("bf16", op), kernels::OperandStorage{});
   workload::Operation head = op;
   head.name = "lm_head";
-  EXPECT_EQ(storage_with("weights=nvfp4,lm_head=mxfp8", head),
-            (kernels::OperandStorage{std::nullopt, 32}));
+  EXPECT_EQ(storage_with("weights=nvfp4,lm_head=mxfp8", head), (kernels::OperandStorage{std::nullopt, 32}));
   EXPECT_EQ(types_text(asked("weights=nvfp4,lm_head=mxfp8")), "nvfp4, lm_head mxfp8");
   SimulationOptions other = asked("nvfp4");
   set_option(other, "scale-block", std::string("32"));
-  support::expect_input_error([&] { require_consistent(other); },
-                              {"--scale-block 32 contradicts --dtype nvfp4"});
+  support::expect_input_error([&] { require_consistent(other); }, {"--scale-block 32 contradicts --dtype nvfp4"});
 }
 
 TEST(AskedTypes, MayNameHowWeightsLieInMemory) {
@@ -276,23 +250,20 @@ TEST(AskedTypes, MayNameHowWeightsLieInMemory) {
   workload::Operation head = op;
   head.name = "lm_head";
   EXPECT_EQ(with(asked("w4a16"), head), kernels::OperandStorage{});
-  EXPECT_EQ(with(asked("weights=bf16,lm_head=w8a16"), head),
-            (kernels::OperandStorage{DataType::kS8, 0}));
+  EXPECT_EQ(with(asked("weights=bf16,lm_head=w8a16"), head), (kernels::OperandStorage{DataType::kS8, 0}));
   workload::Operation scores = op;
   scores.weight = false;
   EXPECT_EQ(with(asked("w4a16"), scores), kernels::OperandStorage{});
-  support::expect_input_error([] { asked("weights=bf16,attention=w4a16"); },
-                              {"attention has no weights"});
+  support::expect_input_error([] { asked("weights=bf16,attention=w4a16"); }, {"attention has no weights"});
 }
 
 TEST(AskedTypes, AreRefusedWhereAPartIsUnknownOrGivenTwice) {
-  for (const auto& [text, part] :
-       {std::pair<std::string, std::string>("weight=e4m3", "nearest valid: 'weights'"),
-        {"weights=e4m3,attention=bf17", "bf17"},
-        {"weights=e4m3,bf16", "unknown part 'bf16'"},
-        {"weights=e4m3,weights=s8", "weights is given beside itself"},
-        {"all=e4m3,lm_head=f16", "lm_head is given beside 'all'"},
-        {"weights=", "--dtype"}}) {
+  for (const auto& [text, part] : {std::pair<std::string, std::string>("weight=e4m3", "nearest valid: 'weights'"),
+                                   {"weights=e4m3,attention=bf17", "bf17"},
+                                   {"weights=e4m3,bf16", "unknown part 'bf16'"},
+                                   {"weights=e4m3,weights=s8", "weights is given beside itself"},
+                                   {"all=e4m3,lm_head=f16", "lm_head is given beside 'all'"},
+                                   {"weights=", "--dtype"}}) {
     support::expect_input_error([&, &words = text] { asked(words); }, {part});
   }
 }

@@ -18,16 +18,14 @@ using numerics::DataType;
 std::map<std::string, std::pair<double, double>> peaks(const std::string& board) {
   std::map<std::string, std::pair<double, double>> found;
   for (const Peak& peak : peaks_of(config::load_architecture(board).gpu)) {
-    const std::string name =
-        std::string(kernels::name(peak.operands)) + "/" + std::string(numerics::name(peak.sums));
+    const std::string name = std::string(kernels::name(peak.operands)) + "/" + std::string(numerics::name(peak.sums));
     found[name] = {peak.dense_tflops, peak.sparse_tflops.value_or(0)};
   }
   return found;
 }
 
 /// As the data sheet or the whitepaper of the board prints them.
-void expect_peaks(const std::string& board,
-                  const std::map<std::string, std::pair<double, double>>& expected) {
+void expect_peaks(const std::string& board, const std::map<std::string, std::pair<double, double>>& expected) {
   const auto found = peaks(board);
   EXPECT_EQ(found.size(), expected.size()) << board;
   for (const auto& [name, rates] : expected) {

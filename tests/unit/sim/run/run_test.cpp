@@ -32,9 +32,7 @@ class Run : public testing::Test {
 
   Run() { options.what_ifs = false; }  // the fake GPU is none of the closed form
 
-  RunResult run(const DataSource* data = nullptr) {
-    return run_workload(workload, architecture, options, data, gpu);
-  }
+  RunResult run(const DataSource* data = nullptr) { return run_workload(workload, architecture, options, data, gpu); }
   void use_datapath(CheckMode check) {
     options.fidelity = Fidelity::kDatapath;
     options.check = check;
@@ -45,26 +43,22 @@ class Run : public testing::Test {
 };
 
 TEST_F(Run, SimulatesPrunableOperationsInBothVariantsAndOthersDense) {
-  workload.operations = {operation("weight", {64, 64, 128}, true),
-                         operation("attention", {64, 64, 128}, false)};
+  workload.operations = {operation("weight", {64, 64, 128}, true), operation("attention", {64, 64, 128}, false)};
   const RunResult result = run();
   ASSERT_EQ(result.operations.size(), 2u);
   EXPECT_TRUE(result.operations[0].dense && result.operations[0].sparse);
   EXPECT_TRUE(result.operations[1].dense && !result.operations[1].sparse);
   EXPECT_TRUE(result.operations[0].speedup());
   EXPECT_FALSE(result.operations[1].speedup());
-  const double dense =
-      result.operations[0].dense->timing.time_us + result.operations[1].dense->timing.time_us;
-  const double sparse =
-      result.operations[0].sparse->timing.time_us + result.operations[1].dense->timing.time_us;
+  const double dense = result.operations[0].dense->timing.time_us + result.operations[1].dense->timing.time_us;
+  const double sparse = result.operations[0].sparse->timing.time_us + result.operations[1].dense->timing.time_us;
   EXPECT_DOUBLE_EQ(result.totals.dense->time_us, dense);
   EXPECT_DOUBLE_EQ(result.totals.sparse->time_us, sparse);
   EXPECT_DOUBLE_EQ(*result.totals.speedup, dense / sparse);
 }
 
 TEST_F(Run, HonoursVariants) {
-  workload.operations = {operation("weight", {64, 64, 128}, true),
-                         operation("attention", {64, 64, 128}, false)};
+  workload.operations = {operation("weight", {64, 64, 128}, true), operation("attention", {64, 64, 128}, false)};
   options.variants = Variants::kDense;
   RunResult result = run();
   EXPECT_FALSE(result.operations[0].sparse);
@@ -81,12 +75,11 @@ TEST_F(Run, HonoursVariants) {
 TEST_F(Run, CountsAnOperationAsOftenAsItOccurs) {
   workload::Operation op = operation("a", {64, 64, 128}, true);
   op.count = 24;
-  workload.operations = {op, operation("b", {64, 64, 128}, true),
-                         operation("c", {64, 64, 256}, true)};
+  workload.operations = {op, operation("b", {64, 64, 128}, true), operation("c", {64, 64, 256}, true)};
   const RunResult result = run();
   EXPECT_EQ(result.operations[0].dense->timing.cycles, result.operations[1].dense->timing.cycles);
-  EXPECT_DOUBLE_EQ(result.totals.dense->time_us, 25 * result.operations[0].dense->timing.time_us +
-                                                     result.operations[2].dense->timing.time_us);
+  EXPECT_DOUBLE_EQ(result.totals.dense->time_us,
+                   25 * result.operations[0].dense->timing.time_us + result.operations[2].dense->timing.time_us);
 }
 
 TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
@@ -101,8 +94,7 @@ TEST_F(Run, CountsOnlyUsefulExecutedMacsInTheFigures) {
   const double macs = 24.0 * 16 * 64 * 3;
   const auto cycles = static_cast<double>(dense.timing.cycles);
   EXPECT_DOUBLE_EQ(dense.timing.utilization, macs / (cycles * 2048));
-  EXPECT_DOUBLE_EQ(sparse.timing.utilization,
-                   macs / 2 / (static_cast<double>(sparse.timing.cycles) * 2048));
+  EXPECT_DOUBLE_EQ(sparse.timing.utilization, macs / 2 / (static_cast<double>(sparse.timing.cycles) * 2048));
   EXPECT_DOUBLE_EQ(dense.timing.time_us, cycles / 1000);
   EXPECT_DOUBLE_EQ(dense.timing.tflops, 2 * macs / (cycles * 1e-9) * 1e-12);
 }
@@ -170,8 +162,7 @@ TEST_F(Run, ExactSeesTheLastBitAndEigenDoesNot) {
 TEST_F(Run, SamplesAtLeast256ElementsInTiming) {
   workload::Operation batched = operation("batched", {40, 50, 60}, true);
   batched.batch = 7;
-  workload.operations = {operation("a", {4096, 300, 1000}, true), batched,
-                         operation("tiny", {3, 5, 8}, true)};
+  workload.operations = {operation("a", {4096, 300, 1000}, true), batched, operation("tiny", {3, 5, 8}, true)};
   const RunResult result = run();
   EXPECT_TRUE(result.passed());
   EXPECT_EQ(result.operations[0].dense->check->mode, "sample");
@@ -226,8 +217,7 @@ TEST_F(Run, RefusesAWorkloadWithoutOperations) {
 }
 
 TEST_F(Run, NamesTheAssumedParametersOnly) {
-  EXPECT_EQ(assumptions(architecture),
-            std::vector<std::string>{"/sm/barrier_latency_cycles = 4 cycles"});
+  EXPECT_EQ(assumptions(architecture), std::vector<std::string>{"/sm/barrier_latency_cycles = 4 cycles"});
 }
 
 TEST_F(Run, SaysThatTimingComputesNoAccuracy) {
@@ -236,7 +226,7 @@ TEST_F(Run, SaysThatTimingComputesNoAccuracy) {
   const RunResult result = run();
   EXPECT_FALSE(result.accuracy);
   ASSERT_FALSE(result.notes.empty());
-  EXPECT_NE(result.notes[0].find("accuracy is not computed"), std::string::npos);
+  EXPECT_NE(result.notes[0].find("accuracy of the network is not computed"), std::string::npos);
 }
 
 class RecordedKernels : public Run {
@@ -249,9 +239,8 @@ class RecordedKernels : public Run {
   }
 
   static bool has_note(const RunResult& result, const std::string& part) {
-    return std::any_of(result.notes.begin(), result.notes.end(), [&](const std::string& note) {
-      return note.find(part) != std::string::npos;
-    });
+    return std::any_of(result.notes.begin(), result.notes.end(),
+                       [&](const std::string& note) { return note.find(part) != std::string::npos; });
   }
 };
 

@@ -80,9 +80,7 @@ class WiderSelector : public Simulate {
   VariantResult variant(const base::GemmShape& shape, int inputs, double port) {
     workload.operations = {operation("gemm", 1)};
     workload.operations[0].shape = shape;
-    return *simulate(workload, with_selector(a100, inputs, port), options, hooks)
-                .operations[0]
-                .sparse;
+    return *simulate(workload, with_selector(a100, inputs, port), options, hooks).operations[0].sparse;
   }
 };
 
@@ -90,12 +88,11 @@ TEST_F(WiderSelector, IsNeverSlowerThanLeavingItUnused) {
   for (const char* const name : {"1:8", "2:8", "2:16", "6:8"}) {
     options.pattern = sparsity::parse_weight_pattern(name);
     for (const double port : {5.0, 20.6, 41.2, 82.4}) {
-      for (const base::GemmShape& shape :
-           {base::GemmShape{8192, 4096, 8192}, {512, 512, 4096}, {4096, 64, 4096}}) {
+      for (const base::GemmShape& shape : {base::GemmShape{8192, 4096, 8192}, {512, 512, 4096}, {4096, 64, 4096}}) {
         const double used = variant(shape, options.pattern->pattern.group, port).timing.time_us;
         const double unused = variant(shape, 4, port).timing.time_us;
-        EXPECT_LE(used, 1.005 * unused)
-            << name << " " << port << " " << shape.m << " x " << shape.n << " x " << shape.k;
+        EXPECT_LE(used, 1.005 * unused) << name << " " << port << " " << shape.m << " x " << shape.n << " x "
+                                        << shape.k;
       }
     }
   }
@@ -165,8 +162,7 @@ TEST_F(Simulate, RefusesWhatContradictsItself) {
   const GeneratedData zeros(workload::DataKind::kZeros, 0);
   hooks.operands = &zeros;
   options.data = "relu";
-  support::expect_input_error([&] { simulated(); },
-                              {"--data names operand values, and others are given"});
+  support::expect_input_error([&] { simulated(); }, {"--data names operand values, and others are given"});
   options.data.clear();
   gpu::Waveform waveform({}, {});
   hooks.observers = {&waveform};
@@ -177,17 +173,20 @@ TEST_F(Simulate, RefusesWhatContradictsItself) {
   options.repeat = 4;
   options.clock.kind = ClockChoice::Kind::kBoost;
   options.power_limit_w = 250;
-  support::expect_input_error([&] { simulated(); },
-                              {"--power-limit has no effect without --clock limited"});
+  support::expect_input_error([&] { simulated(); }, {"--power-limit has no effect without --clock limited"});
 }
 
 TEST_F(Simulate, SplitsOverGpusOnlyANetworkWhoseLinksAreKnown) {
   options.tensor_parallel = 2;
-  EXPECT_EQ(support::input_error_of([&] { simulated(); }),
-            "--tp needs an engine that runs more than GEMMs (--engine)");
+  EXPECT_EQ(support::input_error_of([&] { simulated(); }), "--tp needs an engine that runs more than GEMMs (--engine)");
   options.engine = "tensorrt";
-  EXPECT_EQ(support::input_error_of([&] { simulated(); }),
-            "--tp needs --link: what the links of a GPU carry in GB/s");
+  EXPECT_EQ(support::input_error_of([&] { simulated(); }), "--tp needs --link: what the links of a GPU carry in GB/s");
+  options.expert_parallel = 2;
+  options.link_gb_per_s = 450;
+  support::expect_input_error([&] { simulated(); }, {"--ep and --tp exclude each other"});
+  options.tensor_parallel = 1;
+  options.link_gb_per_s = 0;
+  EXPECT_EQ(support::input_error_of([&] { simulated(); }), "--ep needs --link: what the links of a GPU carry in GB/s");
 }
 
 TEST_F(Simulate, SaysWhatTheSoftwareOfAnEngineDoesNotHave) {

@@ -27,15 +27,13 @@ namespace sptc::run {
 namespace {
 
 std::string figures_of(const RunResult& result, const workload::Workload& /*workload*/ = {},
-                       const config::Architecture& /*architecture*/ = {},
-                       const SimulationOptions& /*options*/ = {}) {
+                       const config::Architecture& /*architecture*/ = {}, const SimulationOptions& /*options*/ = {}) {
   std::string text = result.arch + " " + result.workload;
   for (const OperationResult& op : result.operations) {
     text += " " + op.name;
     for (const auto& variant : {op.dense, op.sparse}) {
-      text += variant ? " " + std::to_string(variant->timing.cycles) + "/" +
-                            std::to_string(variant->timing.time_us)
-                      : " -";
+      text +=
+          variant ? " " + std::to_string(variant->timing.cycles) + "/" + std::to_string(variant->timing.time_us) : " -";
     }
   }
   return text;
@@ -59,8 +57,7 @@ SimulationRequest long_request() {
 
 /// By the worker: which process it is.
 std::string process_of(const RunResult& /*result*/, const workload::Workload& /*workload*/,
-                       const config::Architecture& /*architecture*/,
-                       const SimulationOptions& /*options*/) {
+                       const config::Architecture& /*architecture*/, const SimulationOptions& /*options*/) {
   return std::to_string(::getpid());
 }
 
@@ -68,10 +65,9 @@ class SimulatorTest : public testing::Test {
  protected:
   const std::map<std::string, std::string> unchecked{{"check", "none"}};
   Simulator simulator{2, figures_of};
-  std::vector<workload::Operation> gemms{gemm("first", {256, 256, 512}),
-                                         gemm("second", {128, 64, 256})};
-  SimulationRequest request{workload::gemms_as_text("two", gemms),
-                            config::load_architecture_text("a100-sxm4-80gb"), unchecked};
+  std::vector<workload::Operation> gemms{gemm("first", {256, 256, 512}), gemm("second", {128, 64, 256})};
+  SimulationRequest request{workload::gemms_as_text("two", gemms), config::load_architecture_text("a100-sxm4-80gb"),
+                            unchecked};
 
   std::string simulated() { return simulator.simulate(request, {}, {}); }
 };

@@ -231,10 +231,7 @@ TEST(ForEachInWorkers, DoesEachOnceThoughWorkersAreLost) {
   std::set<std::size_t> lost;
   std::set<std::string> processes;
   for_each_in_workers(
-      3, 40,
-      [](std::size_t i) {
-        return i % 10 == 4 ? act("die", {}) : std::to_string(i) + " " + act("who", {});
-      },
+      3, 40, [](std::size_t i) { return i % 10 == 4 ? act("die", {}) : std::to_string(i) + " " + act("who", {}); },
       [&](std::size_t i, WorkerPool::Event event) {
         if (event.kind == Kind::kAnswer) {
           const std::string begin = std::to_string(i) + " ";
@@ -252,11 +249,10 @@ TEST(ForEachInWorkers, DoesEachOnceThoughWorkersAreLost) {
 }
 
 TEST(ForEachInWorkers, EndsAllWhereTheCallerThrows) {
-  EXPECT_THROW(
-      for_each_in_workers(
-          2, 10, [](std::size_t i) { return act(i == 0 ? "next" : "hang", {}); },
-          [](std::size_t, const WorkerPool::Event&) { throw std::domain_error("enough"); }),
-      std::domain_error);
+  EXPECT_THROW(for_each_in_workers(
+                   2, 10, [](std::size_t i) { return act(i == 0 ? "next" : "hang", {}); },
+                   [](std::size_t, const WorkerPool::Event&) { throw std::domain_error("enough"); }),
+               std::domain_error);
   EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1) << "no child is left";
 }
 

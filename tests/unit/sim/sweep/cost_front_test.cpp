@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/sweep/cost_front.h"
-
 #include "sim/sweep/resimulation.h"
 #include "sim/sweep/sweep_report.h"
 #include "sim/sweep/sweep_store.h"
+#include "sim/sweep/sweep_table.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
@@ -72,9 +71,8 @@ TEST_F(CostFront, DominanceInASharedConstantIsCertainAndAcrossConstantsItIsNot) 
 TEST_F(CostFront, TheReportTellsHowSurelyAPointIsOnIt) {
   store({{1, 100, "hbm"}, {2, 10, "hbm"}, {2, 9, "instruction_issue"}, {3, 11, "hbm"}});
   const std::string text = sweep_report(file, "markdown");
-  for (const char* part :
-       {"2 points at the stated constants", "1 of them are on it for certain",
-        "1 more are on it somewhere", "| for certain |", "| at other constants |"}) {
+  for (const char* part : {"2 points at the stated constants", "1 of them are on it for certain",
+                           "1 more are on it somewhere", "| for certain |", "| at other constants |"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   const std::string page = sweep_report(file, "html");
@@ -112,8 +110,7 @@ TEST_F(CostFront, ResultsThatNameNoConstantsHaveAPlainFront) {
 
 TEST_F(CostFront, DamagedConstantsAreRefused) {
   store({{1, 100, "hbm"}});
-  for (const char* damage :
-       {"{}", "[]", "no JSON", "{\"factors\": [[2, 3, -1]]}", "{\"factors\": [[0.5, 2, 0]]}"}) {
+  for (const char* damage : {"{}", "[]", "no JSON", "{\"factors\": [[2, 3, -1]]}", "{\"factors\": [[0.5, 2, 0]]}"}) {
     set_entry(damage);
     support::expect_input_error([&] { read_sweep_table(file); }, {"r.sqlite", "'costs'"});
   }
@@ -122,8 +119,7 @@ TEST_F(CostFront, DamagedConstantsAreRefused) {
 TEST_F(CostFront, WhatIsWithinFivePercentOfTheFrontIsNearIt) {
   store({{1, 100, "hbm"}, {1.04, 104, "hbm"}, {1.1, 104, "hbm"}, {2, 50, "hbm"}, {2.2, 54, "hbm"}});
   // 4 % less of both objectives would put the second one there, 4 % less energy the third one.
-  EXPECT_EQ(points_near_front(read_sweep_table(file), 10),
-            (std::vector<std::uint64_t>{0, 3, 1, 2}));
+  EXPECT_EQ(points_near_front(read_sweep_table(file), 10), (std::vector<std::uint64_t>{0, 3, 1, 2}));
   EXPECT_EQ(points_near_front(read_sweep_table(file), 2), (std::vector<std::uint64_t>{0, 3}));
 }
 

@@ -77,9 +77,7 @@ class HostileResults : public testing::Test {
     EXPECT_EQ(everything(), before) << problem;
   }
 
-  void execute(const std::string& sql) const {
-    Database(file, Database::Mode::kWrite).execute(sql);
-  }
+  void execute(const std::string& sql) const { Database(file, Database::Mode::kWrite).execute(sql); }
 
   static std::string big_endian(std::uint32_t value) {
     std::string four;
@@ -95,8 +93,8 @@ class HostileResults : public testing::Test {
     const std::string magic = "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", name = named.string();
     ASSERT_EQ(bytes(file).substr(16, 2), std::string("\x10\0", 2)) << "pages of another size";
     std::string journal = magic + big_endian(0) + big_endian(kNonce) +
-                          big_endian(static_cast<std::uint32_t>(fs::file_size(file) / kPage)) +
-                          big_endian(kSector) + big_endian(kPage);
+                          big_endian(static_cast<std::uint32_t>(fs::file_size(file) / kPage)) + big_endian(kSector) +
+                          big_endian(kPage);
     journal.resize(kSector);
     std::uint32_t of_name = 0;
     for (const char c : name) {
@@ -117,8 +115,7 @@ TEST_F(HostileResults, AJournalThatNamesAFileIsNotPlayedBack) {
   EXPECT_EQ(merge_sweeps(parts, merged, false), 12U);
   fs::remove(merged);
   // Where SQLite would write it would play back first.
-  support::expect_input_error([&] { SweepStore(file, plan, {}); },
-                              {"r.sqlite-journal: another program was ended"});
+  support::expect_input_error([&] { SweepStore(file, plan, {}); }, {"r.sqlite-journal: another program was ended"});
   EXPECT_EQ(everything(), before);
 }
 
@@ -132,36 +129,28 @@ TEST_F(HostileResults, WhatNoSweepHasDeclaredIsRefused) {
   const std::string endless =
       "WITH RECURSIVE r(position) AS (SELECT 0 UNION ALL SELECT position + 1 FROM r) SELECT * FROM "
       "r";
-  const auto expect_each_refused = [&](const std::vector<std::string>& statements,
-                                       const std::string& problem) {
+  const auto expect_each_refused = [&](const std::vector<std::string>& statements, const std::string& problem) {
     support::put_file(file, good);
     for (const std::string& sql : statements) {
       execute(sql);
     }
     expect_refused("damaged results of a sweep: " + problem);
   };
-  const auto none = [](const std::string& what) {
-    return "its " + what + " is none of the tables of a sweep";
-  };
+  const auto none = [](const std::string& what) { return "its " + what + " is none of the tables of a sweep"; };
   const auto undeclared = [](const std::string& table) {
     return "table '" + table + "' is not declared as a sweep declares it";
   };
-  expect_each_refused({"DROP TABLE points", "CREATE VIEW points AS " + endless},
-                      none("view 'points'"));
+  expect_each_refused({"DROP TABLE points", "CREATE VIEW points AS " + endless}, none("view 'points'"));
   expect_each_refused({"CREATE VIEW other AS " + endless}, none("view 'other'"));
-  expect_each_refused({"CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END"},
-                      none("trigger 't'"));
+  expect_each_refused({"CREATE TRIGGER t AFTER INSERT ON points BEGIN DELETE FROM points; END"}, none("trigger 't'"));
   expect_each_refused({"CREATE INDEX i ON points(hex(zeroblob(1000000)))"}, none("index 'i'"));
   expect_each_refused({"CREATE TABLE pragma_table_info(name)"}, none("table 'pragma_table_info'"));
-  expect_each_refused({"ALTER TABLE points ADD COLUMN more TEXT AS (hex(zeroblob(1000)))"},
-                      undeclared("points"));
-  expect_each_refused({"ALTER TABLE operations ADD COLUMN more CHECK (more < 3)"},
-                      undeclared("operations"));
+  expect_each_refused({"ALTER TABLE points ADD COLUMN more TEXT AS (hex(zeroblob(1000)))"}, undeclared("points"));
+  expect_each_refused({"ALTER TABLE operations ADD COLUMN more CHECK (more < 3)"}, undeclared("operations"));
   expect_each_refused({"ALTER TABLE points ADD COLUMN more DEFAULT 9"}, undeclared("points"));
-  expect_each_refused(
-      {"ALTER TABLE sweep RENAME TO old", "CREATE TABLE sweep(key TEXT, value TEXT)",
-       "INSERT INTO sweep SELECT * FROM old", "DROP TABLE old"},
-      undeclared("sweep"));
+  expect_each_refused({"ALTER TABLE sweep RENAME TO old", "CREATE TABLE sweep(key TEXT, value TEXT)",
+                       "INSERT INTO sweep SELECT * FROM old", "DROP TABLE old"},
+                      undeclared("sweep"));
 }
 
 TEST_F(HostileResults, RowsThatAreInTheLogAloneAreReadAndNothingIsWritten) {
@@ -186,9 +175,8 @@ TEST_F(HostileResults, RowsThatAreInTheLogAloneAreReadAndNothingIsWritten) {
   const std::string log = bytes(copy.string() + "-wal");
   std::string last = of_copy;
   for (const double share : {0.9, 0.7}) {
-    support::put_file(
-        copy.string() + "-wal",
-        log.substr(0, static_cast<std::size_t>(share * static_cast<double>(log.size()))));
+    support::put_file(copy.string() + "-wal",
+                      log.substr(0, static_cast<std::size_t>(share * static_cast<double>(log.size()))));
     const std::string part = read(copy);
     EXPECT_LE(part.size(), last.size());
     last = part;

@@ -58,8 +58,7 @@ class ResultsFile : public testing::Test {
         << "a merge that was refused leaves no file";
   }
   void expect_merge_refused(const std::string& sql, const std::string& problem) const {
-    support::expect_input_error([&] { merge(damaged(sql)); },
-                                {"damaged results of a sweep: " + problem});
+    support::expect_input_error([&] { merge(damaged(sql)); }, {"damaged results of a sweep: " + problem});
   }
 };
 
@@ -81,12 +80,9 @@ TEST_F(ResultsFile, ACellOfAnotherTypeOrRangeIsRefused) {
 }
 
 TEST_F(ResultsFile, AMissingTableOrColumnIsRefused) {
-  expect_refused("ALTER TABLE points RENAME COLUMN status TO statuS",
-                 "table 'points' has no column 'status'");
-  expect_refused("ALTER TABLE points RENAME COLUMN seed TO seek",
-                 "table 'points' has no column 'seed'");
-  expect_refused("ALTER TABLE operations DROP COLUMN variant",
-                 "table 'operations' has no column 'variant'");
+  expect_refused("ALTER TABLE points RENAME COLUMN status TO statuS", "table 'points' has no column 'status'");
+  expect_refused("ALTER TABLE points RENAME COLUMN seed TO seek", "table 'points' has no column 'seed'");
+  expect_refused("ALTER TABLE operations DROP COLUMN variant", "table 'operations' has no column 'variant'");
   expect_refused("DROP TABLE operations", "table 'operations' is missing, and there is 'points'");
   expect_refused("DROP TABLE points", "table 'points' is missing, and there is 'operations'");
 }
@@ -95,14 +91,11 @@ TEST_F(ResultsFile, AMissingOrDamagedEntryIsRefused) {
   expect_refused("DELETE FROM sweep WHERE key = 'name'", "its table 'sweep' has no entry 'name'");
   expect_refused("UPDATE sweep SET value = NULL WHERE key = 'digest'",
                  "an entry of its table 'sweep' is no text, or there twice");
-  expect_refused("UPDATE sweep SET value = substr(value, 2) WHERE key = 'spec'",
-                 "its entry 'spec' is no JSON");
-  expect_refused("UPDATE sweep SET value = '[]' WHERE key = 'spec'",
-                 "its entry 'spec' is no JSON object");
+  expect_refused("UPDATE sweep SET value = substr(value, 2) WHERE key = 'spec'", "its entry 'spec' is no JSON");
+  expect_refused("UPDATE sweep SET value = '[]' WHERE key = 'spec'", "its entry 'spec' is no JSON object");
   expect_refused("UPDATE sweep SET value = '{\"description\": 1}' WHERE key = 'spec'",
                  "the 'description' in its entry 'spec' is no text");
-  expect_refused("UPDATE sweep SET value = '12.' WHERE key = 'points'",
-                 "its entry 'points' is no number of points");
+  expect_refused("UPDATE sweep SET value = '12.' WHERE key = 'points'", "its entry 'points' is no number of points");
   for (const char* const axes : {"{}", "[1]", "[\"sms\", \"SMS\"]", "[\"position\"]"}) {
     expect_refused(fmt::format("UPDATE sweep SET value = '{}' WHERE key = 'axes'", axes),
                    "its entry 'axes' is no list of the names of columns");
@@ -110,20 +103,17 @@ TEST_F(ResultsFile, AMissingOrDamagedEntryIsRefused) {
 }
 
 TEST_F(ResultsFile, MergeRefusesOperationsThatBelongToNoPointOrAreOutOfOrder) {
-  expect_merge_refused("DELETE FROM points WHERE position = 4",
-                       "table 'operations', position 4: belongs to no point");
+  expect_merge_refused("DELETE FROM points WHERE position = 4", "table 'operations', position 4: belongs to no point");
   expect_merge_refused("DELETE FROM points WHERE position = 11",
                        "table 'operations', position 11: belongs to no point");
   expect_merge_refused("UPDATE operations SET position = 7 WHERE position = 4",
                        "table 'operations', position 5: comes after position 7");
-  expect_merge_refused(
-      "UPDATE operations SET time_us = 'x' WHERE position = 4",
-      "table 'operations', position 4: 'time_us' is not a figure like those before");
+  expect_merge_refused("UPDATE operations SET time_us = 'x' WHERE position = 4",
+                       "table 'operations', position 4: 'time_us' is not a figure like those before");
 }
 
 TEST_F(ResultsFile, OfAnotherBuildIsContinuedOrMergedOnlyWhereThatIsAllowed) {
-  const std::filesystem::path other =
-      damaged("UPDATE sweep SET value = 'f00d' WHERE key = 'build'");
+  const std::filesystem::path other = damaged("UPDATE sweep SET value = 'f00d' WHERE key = 'build'");
   const std::filesystem::path merged = directory.path() / "merged.sqlite";
   const std::array<std::filesystem::path, 2> parts = {other, file};
   EXPECT_EQ(support::input_error_of([&] { merge_sweeps(parts, merged, false); }),

@@ -37,14 +37,10 @@ double figure(const PointOutcome& outcome, const std::string& wanted) {
 }
 
 TEST(SimulationPoints, AreWhatSimulateMakesOfTheSameOptions) {
-  const SweepPlan plan = checked({{"workloads", {{{"m", 4096}, {"n", 64}, {"k", 4096}}}},
-                                  {"options",
-                                   {{"fidelity", "analytic"},
-                                    {"check", "none"},
-                                    {"power-limit", 150},
-                                    {"warmup", 2},
-                                    {"repeat", 3}}},
-                                  {"axes", {{{"option", "l2"}, {"values", {"cold", "warm"}}}}}});
+  const SweepPlan plan = checked(
+      {{"workloads", {{{"m", 4096}, {"n", 64}, {"k", 4096}}}},
+       {"options", {{"fidelity", "analytic"}, {"check", "none"}, {"power-limit", 150}, {"warmup", 2}, {"repeat", 3}}},
+       {"axes", {{{"option", "l2"}, {"values", {"cold", "warm"}}}}}});
   SimulationPointRunner runner;
   run::SimulationOptions options;
   options.fidelity = run::Fidelity::kAnalytic;
@@ -54,11 +50,9 @@ TEST(SimulationPoints, AreWhatSimulateMakesOfTheSameOptions) {
   options.repeat = 3;
   double before = 0;
   for (const std::uint64_t position : positions(plan)) {
-    options.conditions.l2.kind =
-        position == 0 ? kernels::L2State::Kind::kCold : kernels::L2State::Kind::kWarm;
-    const run::Totals totals = run::simulate(plan.spec().workloads[0].workload,
-                                             config::load_architecture("a100-sxm4-80gb"), options)
-                                   .totals;
+    options.conditions.l2.kind = position == 0 ? kernels::L2State::Kind::kCold : kernels::L2State::Kind::kWarm;
+    const run::Totals totals =
+        run::simulate(plan.spec().workloads[0].workload, config::load_architecture("a100-sxm4-80gb"), options).totals;
     const PointOutcome outcome = runner.run(plan, plan.point(position));
     EXPECT_EQ(figure(outcome, "dense_time_us"), totals.dense->time_us);
     EXPECT_EQ(figure(outcome, "sparse_time_us"), totals.sparse->time_us);
@@ -71,14 +65,11 @@ TEST(SimulationPoints, HaveOptionsThatTheTableKnows) {
   const auto plan_with = [](const std::string& option, const json& value) {
     return [=] { checked({{"options", {{option, value}}}}); };
   };
-  support::expect_input_error(
-      plan_with("fidelty", "timing"),
-      {"spec.json: /options: unknown option 'fidelty' (nearest valid: 'fidelity'"});
-  support::expect_input_error(
-      plan_with("power-limit", -1),
-      {"spec.json: /options: --power-limit must be a number of watts above 0"});
-  for (const auto& [option, value] :
-       {std::pair<const char*, json>("engine", "compiled"), {"tp", 2}, {"link", 300}}) {
+  support::expect_input_error(plan_with("fidelty", "timing"),
+                              {"spec.json: /options: unknown option 'fidelty' (nearest valid: 'fidelity'"});
+  support::expect_input_error(plan_with("power-limit", -1),
+                              {"spec.json: /options: --power-limit must be a number of watts above 0"});
+  for (const auto& [option, value] : {std::pair<const char*, json>("engine", "compiled"), {"tp", 2}, {"link", 300}}) {
     support::expect_input_error(plan_with(option, value), {"a sweep compares GEMMs alone"});
   }
   EXPECT_NO_THROW(plan_with("engine", "gemms")());

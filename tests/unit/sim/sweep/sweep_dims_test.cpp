@@ -26,8 +26,7 @@ class SweepDims : public testing::Test {
     return SweepPlan(parse_sweep_spec(spec.dump(), directory_.path() / "spec.json"));
   }
 
-  void expect_refused(const json& workloads, const json& axes,
-                      std::initializer_list<std::string_view> parts) const {
+  void expect_refused(const json& workloads, const json& axes, std::initializer_list<std::string_view> parts) const {
     support::expect_input_error([&] { plan(workloads, axes); }, parts);
   }
 
@@ -42,20 +41,17 @@ const json kSmall = json::parse(R"({"m": 16, "n": 16, "k": 16})");
 
 TEST_F(SweepDims, AListInAWorkloadIsSeveralWorkloads) {
   const SweepPlan both =
-      plan({{{"file", "net.json"}, {"dims", {{"batch", {1, 4}}, {"seq", 16}}}}, kSmall, "net.json"},
-           json::array());
+      plan({{{"file", "net.json"}, {"dims", {{"batch", {1, 4}}, {"seq", 16}}}}, kSmall, "net.json"}, json::array());
   EXPECT_EQ(both.spec().axes[0].values,
-            (std::vector<json>{"net (batch=1, seq=16)", "net (batch=4, seq=16)", "16x16x16",
-                               "net (batch=1, seq=8)"}));
+            (std::vector<json>{"net (batch=1, seq=16)", "net (batch=4, seq=16)", "16x16x16", "net (batch=1, seq=8)"}));
   EXPECT_EQ(both.product(), 4);
   EXPECT_EQ(n_of(both, 1), 64);
   EXPECT_NE(both.hash(both.point(0)), both.hash(both.point(3)));
 }
 
 TEST_F(SweepDims, AnAxisVariesADimensionOfEveryWorkload) {
-  const SweepPlan varied =
-      plan({"net.json", {{"file", "net.json"}, {"dims", {{"seq", 16}}}}},
-           {{{"dim", "batch"}, {"values", {1, 2, 4}}}, {{"option", "seed"}, {"values", {1, 2}}}});
+  const SweepPlan varied = plan({"net.json", {{"file", "net.json"}, {"dims", {{"seq", 16}}}}},
+                                {{{"dim", "batch"}, {"values", {1, 2, 4}}}, {{"option", "seed"}, {"values", {1, 2}}}});
   EXPECT_EQ(varied.spec().axes[0].values, (std::vector<json>{"net (seq=8)", "net (seq=16)"}));
   ASSERT_EQ(varied.product(), 12);
   std::vector<std::int64_t> found;
@@ -68,9 +64,8 @@ TEST_F(SweepDims, AnAxisVariesADimensionOfEveryWorkload) {
 }
 
 TEST_F(SweepDims, ZippedAndSeveralAxes) {
-  const SweepPlan zipped = plan(
-      {"net.json"},
-      {{{"zip", {{{"dim", "batch"}, {"values", {1, 2}}}, {{"dim", "seq"}, {"values", {3, 5}}}}}}});
+  const SweepPlan zipped =
+      plan({"net.json"}, {{{"zip", {{{"dim", "batch"}, {"values", {1, 2}}}, {{"dim", "seq"}, {"values", {3, 5}}}}}}});
   ASSERT_EQ(zipped.product(), 2);
   EXPECT_EQ(n_of(zipped, 0), 3);
   EXPECT_EQ(n_of(zipped, 1), 10);
@@ -84,18 +79,15 @@ TEST_F(SweepDims, FaultsAreNamed) {
                  {"net.json has no open dimension 'bach' (nearest valid: 'batch'"});
   expect_refused(json::array({"net.json"}), json::array({{{"dim", "batch"}, {"values", {0, 2}}}}),
                  {"/axes/0: must be an integer from 1 to"});
-  expect_refused(json::array({"net.json"}),
-                 json::array({{{"dim", "batch"}, {"values", {"x", "y"}}}}),
+  expect_refused(json::array({"net.json"}), json::array({{{"dim", "batch"}, {"values", {"x", "y"}}}}),
                  {"/axes/0: must be an integer from 1 to"});
-  expect_refused(json::array({"net.json"}),
-                 json::array({{{"dim", "batch"}, {"option", "seed"}, {"values", {1}}}}),
+  expect_refused(json::array({"net.json"}), json::array({{{"dim", "batch"}, {"option", "seed"}, {"values", {1}}}}),
                  {"/axes/0: needs one of 'parameter', 'option' and 'dim', not two"});
   expect_refused(json::array({{{"file", "net.json"}, {"dims", {{"batch", 2}}}}}), batch,
                  {"/workloads/0/dims/batch: 'batch' is varied by an axis"});
   expect_refused(json::array({{{"file", "net.json"}, {"dims", {{"batch", "2"}}}}}), json::array(),
                  {"/workloads/0/dims/batch: must be an integer"});
-  expect_refused(json::array({{{"file", "net.json"}, {"dim", 1}}}), json::array(),
-                 {"unknown key 'dim'"});
+  expect_refused(json::array({{{"file", "net.json"}, {"dim", 1}}}), json::array(), {"unknown key 'dim'"});
   expect_refused({"net.json", "net.json"}, batch, {"a second workload is called 'net (seq=8)'"});
 }
 

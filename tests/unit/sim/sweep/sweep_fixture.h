@@ -39,8 +39,7 @@ inline std::vector<std::uint64_t> positions(const SweepPlan& plan) {
 /// Stores the first `most` points of `plan`, which `fill` completes, in `results`, and finishes
 /// them.
 inline void store_points(const std::filesystem::path& results, const SweepPlan& plan,
-                         const std::function<void(PointOutcome& outcome)>& fill,
-                         std::size_t most = SIZE_MAX) {
+                         const std::function<void(PointOutcome& outcome)>& fill, std::size_t most = SIZE_MAX) {
   SweepStore store(results, plan, {});
   for (const std::uint64_t position : positions(plan)) {
     if (store.size() < most) {

@@ -23,8 +23,8 @@ class SweepReport : public testing::Test {
   std::filesystem::path file = directory.path() / "r.sqlite";
 
   void SetUp() override {
-    const SweepPlan plan = make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
-                                      {"name", "a, \"b\" </script>\x1b[2J"}});
+    const SweepPlan plan =
+        make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}, {"name", "a, \"b\" </script>\x1b[2J"}});
     store_points(file, plan, [&](PointOutcome& outcome) {
       const double sms = plan.value(2, outcome.position).get<double>();
       const double seed = plan.value(3, outcome.position).get<double>();
@@ -79,8 +79,8 @@ TEST_F(SweepReport, MeasuresWhatOneAxisDoesAlone) {
 
 TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
   const std::string text = sweep_report(file, "markdown");
-  for (const char* part : {"## Sensitivity", "## Pareto front", "## Failures", "no effect",
-                           "6 points, 1 failed", "too \\| small", "\\x1b[2J"}) {
+  for (const char* part : {"## Sensitivity", "## Pareto front", "## Failures", "no effect", "6 points, 1 failed",
+                           "too \\| small", "\\x1b[2J"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
   EXPECT_EQ(text.find('\x1b'), std::string::npos) << "a terminal would obey it";
@@ -88,8 +88,8 @@ TEST_F(SweepReport, MarkdownTellsFrontSensitivityAndFailures) {
 
 TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
   const std::filesystem::path results = directory.path() / "partly.sqlite";
-  const SweepPlan plan = make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
-                                    {"axes", {{{"parameter", "/sms"}, {"values", {27, 54}}}}}});
+  const SweepPlan plan = make_plan(
+      {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}, {"axes", {{{"parameter", "/sms"}, {"values", {27, 54}}}}}});
   store_points(results, plan, [](PointOutcome& outcome) {
     outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(outcome.position));
     if (outcome.position == 0) {
@@ -98,19 +98,17 @@ TEST_F(SweepReport, SaysWhichPointsCannotBeOnTheFront) {
   });
   const std::string text = sweep_report(results, "markdown");
   EXPECT_EQ(text.find("Never changing alone"), std::string::npos);
-  EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos)
-      << text;
+  EXPECT_NE(text.find("Not among them: 1 point without sparse_energy_uj"), std::string::npos) << text;
 }
 
 // Four clocks and two types that change nothing.
 TEST_F(SweepReport, PointsOfTheFrontThatAreEqualShareARow) {
   const std::filesystem::path results = directory.path() / "equal.sqlite";
-  const SweepPlan plan = make_plan({{"axes",
-                                     {{{"parameter", "/sms"}, {"values", {27, 54}}},
-                                      {{"parameter", "/boost_clock_mhz"},
-                                       {"name", "clock"},
-                                       {"values", {1000, 2000, 3000, 4000}}},
-                                      {{"option", "dtype"}, {"values", {"f16", "bf16"}}}}}});
+  const SweepPlan plan =
+      make_plan({{"axes",
+                  {{{"parameter", "/sms"}, {"values", {27, 54}}},
+                   {{"parameter", "/boost_clock_mhz"}, {"name", "clock"}, {"values", {1000, 2000, 3000, 4000}}},
+                   {{"option", "dtype"}, {"values", {"f16", "bf16"}}}}}});
   store_points(results, plan, [&](PointOutcome& outcome) {
     const std::uint64_t position = outcome.position;
     outcome.totals.add({"sparse", "time_us"}, position < 16 ? 100 : 200);  // by workload
@@ -119,9 +117,8 @@ TEST_F(SweepReport, PointsOfTheFrontThatAreEqualShareARow) {
   });
   const std::string text = sweep_report(results, "markdown");
   for (const char* const part :
-       {"16 points at the stated constants", "share one of 2 rows",
-        "| position | points | workload |", "| 0 | 8 | 16x16x16 | ",
-        "| 27 | 1000 to 4000 (4 values) | f16, bf16 | 27 | 100 | 1 to 2 |"}) {
+       {"16 points at the stated constants", "share one of 2 rows", "| position | points | workload |",
+        "| 0 | 8 | 16x16x16 | ", "| 27 | 1000 to 4000 (4 values) | f16, bf16 | 27 | 100 | 1 to 2 |"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
   }
 }
@@ -131,8 +128,7 @@ SweepTable large_table(std::size_t rows) {
   using Role = SweepColumn::Role;
   SweepTable table;
   table.rows = rows;
-  table.entries.texts = {
-      {"name", "large"}, {"version", "1"}, {"digest", "0123456789abcdef"}, {"spec", "{}"}};
+  table.entries.texts = {{"name", "large"}, {"version", "1"}, {"digest", "0123456789abcdef"}, {"spec", "{}"}};
   const auto words = [&](const char* name, Role role, std::vector<std::string> list) {
     SweepColumn column{name, role, false, {}, std::move(list)};
     for (std::size_t row = 0; row < rows; ++row) {
@@ -152,13 +148,10 @@ SweepTable large_table(std::size_t rows) {
   words("workload", Role::kAxis, {"a", "b"});
   numbers("sms", Role::kAxis, [](double row) { return std::fmod(row, 100); });
   // The first thousand are on the front; the others are slower and take more.
-  numbers("sparse_time_us", Role::kTotal,
-          [](double row) { return row < 1000 ? 1 + row : 2000 + std::sqrt(row); });
-  numbers("sparse_energy_uj", Role::kTotal,
-          [](double row) { return row < 1000 ? 1 / (1 + row) : 9 + std::sin(row); });
+  numbers("sparse_time_us", Role::kTotal, [](double row) { return row < 1000 ? 1 + row : 2000 + std::sqrt(row); });
+  numbers("sparse_energy_uj", Role::kTotal, [](double row) { return row < 1000 ? 1 / (1 + row) : 9 + std::sin(row); });
   for (int i = 0; i < 40; ++i) {
-    numbers(fmt::format("part_{}", i), Role::kTotal,
-            [i](double row) { return std::sin(row + 1000 * i); });
+    numbers(fmt::format("part_{}", i), Role::kTotal, [i](double row) { return std::sin(row + 1000 * i); });
   }
   words("reason", Role::kReason, {""});
   return table;
@@ -172,8 +165,7 @@ json data_of(const std::string& page) {
 
 TEST_F(SweepReport, SaysHowNearToTheBoardsPairsWereMeasured) {
   const std::string near = "a100-sxm4-80gb: f16 measured on its chip, GA100 (a100-pcie-80gb); mean";
-  const std::string own =
-      "a point with another sms: measured on none, for it is a design of one's own.";
+  const std::string own = "a point with another sms: measured on none, for it is a design of one's own.";
   const std::string text = sweep_report(file, "markdown");
   EXPECT_NE(text.find("\n- evidence, " + near), std::string::npos) << text;
   EXPECT_NE(text.find("\n- evidence, " + own + "\n"), std::string::npos) << text;
@@ -217,9 +209,7 @@ TEST_F(SweepReport, AxesThatNeverChangeAloneAreNamedOnce) {
   const SweepPlan plan = make_plan(
       {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
        {"axes",
-        {{{"zip",
-           {{{"parameter", "/sms"}, {"values", {54, 108}}},
-            {{"option", "seed"}, {"values", {1, 2}}}}}},
+        {{{"zip", {{{"parameter", "/sms"}, {"values", {54, 108}}}, {{"option", "seed"}, {"values", {1, 2}}}}}},
          {{"parameter", "/boost_clock_mhz"}, {"name", "clock"}, {"values", {1000, 2000}}}}}});
   store_points(zipped, plan, [](PointOutcome& outcome) {
     outcome.totals.add({"sparse", "time_us"}, 1000 + static_cast<double>(outcome.position));

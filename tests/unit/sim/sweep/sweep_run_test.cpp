@@ -102,8 +102,7 @@ class SweepRun : public testing::Test {
 };
 
 json acts(std::initializer_list<const char*> words) {
-  return {{"axes", {{{"option", "act"}, {"values", words}}}},
-          {"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}};
+  return {{"axes", {{{"option", "act"}, {"values", words}}}}, {"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}}};
 }
 
 TEST_F(SweepRun, StoresEveryPointOnceWithItsTotalsAsColumnsAndItsOperations) {
@@ -153,8 +152,8 @@ TEST_F(SweepRun, TheStatusCountsPointsOverAllPartsAndNamesWhoWorks) {
   EXPECT_EQ(whole.done, 3u);
   EXPECT_EQ(whole.failed, 1u);
   EXPECT_EQ(whole.parts.size(), 3u);
-  const support::JsonSchema schema(json::parse(io::read_text_file(
-      std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
+  const support::JsonSchema schema(json::parse(
+      io::read_text_file(std::string(SPTC_SOURCE_DIR) + "/configs/schema/sweep-status.schema.json", 1 << 20)));
   EXPECT_EQ(schema.fault(json::parse(status_json(whole))), "");
   EXPECT_FALSE(std::filesystem::exists(file("r.sqlite.2.run")));
   run(make_plan(), "other.sqlite");
@@ -181,8 +180,7 @@ TEST_F(SweepRun, AWorkerThatDiesIsReplacedAndItsOtherPointsAreSimulated) {
   const SweepProgress progress = run(plan, "a.sqlite", {}, {}, 1);
   EXPECT_EQ(progress.done, 6u);
   EXPECT_EQ(progress.failures, 2u);
-  EXPECT_NE(reason("a.sqlite", "abort").find("the worker process was ended by signal 9"),
-            std::string::npos);
+  EXPECT_NE(reason("a.sqlite", "abort").find("the worker process was ended by signal 9"), std::string::npos);
 }
 
 TEST_F(SweepRun, TimeoutAndMemoryCapEndAPointAlone) {
@@ -235,28 +233,22 @@ TEST_F(SweepRun, RefusesAnotherSweepASecondWriterAndForeignFiles) {
   SweepStore first(file("a.sqlite"), plan, {});
   support::expect_input_error([&] { SweepStore(file("a.sqlite"), plan, {}); },
                               {"another sweep is writing to this file"});
-  io::write_file(file("text.sqlite"),
-                 "no database at all, but long enough to be looked at by SQLite");
-  support::expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); },
-                              {"no results of a sweep"});
-  support::expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); },
-                              {"no directory"});
-  support::expect_input_error([&] { SweepStore(directory.path(), plan, {}); },
-                              {"cannot be written"});
+  io::write_file(file("text.sqlite"), "no database at all, but long enough to be looked at by SQLite");
+  support::expect_input_error([&] { SweepStore(file("text.sqlite"), plan, {}); }, {"no results of a sweep"});
+  support::expect_input_error([&] { SweepStore(file("no/where.sqlite"), plan, {}); }, {"no directory"});
+  support::expect_input_error([&] { SweepStore(directory.path(), plan, {}); }, {"cannot be written"});
 }
 
 TEST_F(SweepRun, AFileWithoutARowGivesWayToAnotherSweep) {
   const SweepPlan plan = make_plan({{"where", "'x'"}});
-  support::expect_input_error([&] { run(plan, "a.sqlite"); },
-                              {"a word stands where a number belongs"});
+  support::expect_input_error([&] { run(plan, "a.sqlite"); }, {"a word stands where a number belongs"});
   run(make_plan(), "a.sqlite");
   run(make_plan(), "b.sqlite");
   EXPECT_EQ(rows("a.sqlite"), rows("b.sqlite"));
 }
 
 TEST_F(SweepRun, AnAxisMayHaveTheNameOfATotalInUpperOrLowerCase) {
-  run(make_plan({{"axes", {{{"option", "seed"}, {"name", "Area_mm2"}, {"values", {1, 2}}}}}}),
-      "a.sqlite");
+  run(make_plan({{"axes", {{{"option", "seed"}, {"name", "Area_mm2"}, {"values", {1, 2}}}}}}), "a.sqlite");
   Database database = open_sweep(file("a.sqlite"));
   EXPECT_EQ(database.value("SELECT count(DISTINCT Area_mm2) FROM points"), "2");
 }
@@ -302,8 +294,7 @@ TEST_F(SweepRun, MergeRefusesDifferentSweepsAndPrefersWhatIsDone) {
   run(plan, "a.sqlite");
   run(make_plan(), "b.sqlite");
   const std::vector<std::filesystem::path> parts = {file("a.sqlite"), file("b.sqlite")};
-  support::expect_input_error([&] { merge_sweeps(parts, file("m.sqlite"), false); },
-                              {"not of one sweep"});
+  support::expect_input_error([&] { merge_sweeps(parts, file("m.sqlite"), false); }, {"not of one sweep"});
   EXPECT_FALSE(std::filesystem::exists(file("m.sqlite")));
   {
     SweepStore store(file("c.sqlite"), plan, {});

@@ -33,11 +33,9 @@ void expect_axis_refused(const json& axis, std::string_view part) {
 
 TEST(SweepSpec, ReadsListsRangesAndRandomValues) {
   EXPECT_EQ(values_of({{"values", {100, 200.5}}}), json({100, 200.5}));
-  EXPECT_EQ(values_of({{"range", {{"from", 100}, {"to", 130}, {"step", 10}}}}),
-            json({100, 110, 120, 130}));
+  EXPECT_EQ(values_of({{"range", {{"from", 100}, {"to", 130}, {"step", 10}}}}), json({100, 110, 120, 130}));
   EXPECT_EQ(values_of({{"range", {{"from", 0.1}, {"to", 0.3}, {"step", 0.1}}}}).size(), 3u);
-  EXPECT_EQ(values_of({{"range", {{"from", 100}, {"to", 1000}, {"factor", 2}}}}),
-            json({100, 200, 400, 800}));
+  EXPECT_EQ(values_of({{"range", {{"from", 100}, {"to", 1000}, {"factor", 2}}}}), json({100, 200, 400, 800}));
 }
 
 // The first three draws, of mix_bits() computed elsewhere: of seed 3 the shares 0.02151, 0.73871
@@ -54,11 +52,10 @@ TEST(SweepSpec, DrawsRandomValuesByTheirSeedOnALinearOrALogarithmicScale) {
 }
 
 TEST(SweepSpec, NamesAxesAfterTheirTargetsAndFindsParametersByTheirLastKey) {
-  const SweepSpec spec =
-      parse(spec_json({{"axes",
-                        {{{"parameter", "max_warps"}, {"values", {32, 64}}},
-                         {{"option", "split-k"}, {"values", {1, 2}}},
-                         {{"option", "dtype"}, {"name", "type"}, {"values", {"f16"}}}}}}));
+  const SweepSpec spec = parse(spec_json({{"axes",
+                                           {{{"parameter", "max_warps"}, {"values", {32, 64}}},
+                                            {{"option", "split-k"}, {"values", {1, 2}}},
+                                            {{"option", "dtype"}, {"name", "type"}, {"values", {"f16"}}}}}}));
   EXPECT_EQ(spec.axes[2].target, "/sm/max_warps");
   EXPECT_EQ(spec.axes[2].name, "max_warps");
   EXPECT_EQ(spec.axes[3].name, "split_k");
@@ -79,40 +76,30 @@ TEST(SweepSpec, RefusesAxesThatSayNothingOrTooMuch) {
   expect_axis_refused({{"option", "seed"}, {"name", "status"}, {"values", {1}}}, "'status'");
   expect_axis_refused({{"option", "seed"}, {"name", "sparse_x"}, {"values", {1}}}, "'sparse_x'");
   expect_axis_refused({{"option", "seed"}, {"name", "a b"}, {"values", {1}}}, "'a b'");
-  expect_axis_refused({{"option", "x"}, {"range", {{"from", 2}, {"to", 1}, {"step", 1}}}},
-                      "is above 'to'");
+  expect_axis_refused({{"option", "x"}, {"range", {{"from", 2}, {"to", 1}, {"step", 1}}}}, "is above 'to'");
   for (const json& more : {json::object(), json{{"step", 1}, {"factor", 2}}}) {
     json range = {{"from", 1}, {"to", 4}};
     range.update(more);
     expect_axis_refused({{"option", "x"}, {"range", range}}, "needs either 'step' or 'factor'");
   }
-  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1e9}, {"step", 1}}}},
-                      "at most 100000 values");
-  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1}, {"step", 0}}}},
-                      "must be above 0");
-  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1}, {"factor", 2}}}},
-                      "'from' above 0");
-  expect_axis_refused(
-      {{"option", "x"}, {"random", {{"from", 1}, {"to", 4}, {"count", 9}, {"integer", true}}}},
-      "cannot draw 9");
-  expect_axis_refused(
-      {{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "b"}, {"values", {1, 2, 3}}}}}},
-      "has 3 values, but the first axis of the zip has 2");
-  expect_axis_refused(
-      {{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "a"}, {"values", {3, 4}}}}}},
-      "stands twice in the zip");
-  expect_axis_refused(
-      {{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "A"}, {"values", {3, 4}}}}}},
-      "stands twice in the zip");
+  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1e9}, {"step", 1}}}}, "at most 100000 values");
+  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1}, {"step", 0}}}}, "must be above 0");
+  expect_axis_refused({{"option", "x"}, {"range", {{"from", 0}, {"to", 1}, {"factor", 2}}}}, "'from' above 0");
+  expect_axis_refused({{"option", "x"}, {"random", {{"from", 1}, {"to", 4}, {"count", 9}, {"integer", true}}}},
+                      "cannot draw 9");
+  expect_axis_refused({{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "b"}, {"values", {1, 2, 3}}}}}},
+                      "has 3 values, but the first axis of the zip has 2");
+  expect_axis_refused({{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "a"}, {"values", {3, 4}}}}}},
+                      "stands twice in the zip");
+  expect_axis_refused({{"zip", {{{"option", "a"}, {"values", {1, 2}}}, {{"option", "A"}, {"values", {3, 4}}}}}},
+                      "stands twice in the zip");
 }
 
 TEST(SweepSpec, RefusesTwoAxesOfOneTargetUnderDifferentNames) {
-  for (const auto& [kind, target] :
-       {std::pair{"option", "seed"}, std::pair{"parameter", "/sm/max_warps"}}) {
-    expect_refused({{"axes",
-                     {{{kind, target}, {"values", {16, 32}}},
-                      {{kind, target}, {"name", "other"}, {"values", {48, 64}}}}}},
-                   std::string("/axes/1: '") + target + "' is varied by another axis already");
+  for (const auto& [kind, target] : {std::pair{"option", "seed"}, std::pair{"parameter", "/sm/max_warps"}}) {
+    expect_refused(
+        {{"axes", {{{kind, target}, {"values", {16, 32}}}, {{kind, target}, {"name", "other"}, {"values", {48, 64}}}}}},
+        std::string("/axes/1: '") + target + "' is varied by another axis already");
   }
 }
 
@@ -153,8 +140,7 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"sample", {{"points", 4}, {"kind", "random"}}}}, "unknown key 'kind'");
   expect_refused({{"store", "nothing"}}, "/store");
   expect_refused({{"limits", {{"timeout_s", -1}}}}, "/limits/timeout_s");
-  support::expect_input_error([] { parse_sweep_spec("{\"schema\": ", "spec.json"); },
-                              {"spec.json", "line"});
+  support::expect_input_error([] { parse_sweep_spec("{\"schema\": ", "spec.json"); }, {"spec.json", "line"});
 }
 
 }  // namespace

@@ -20,9 +20,7 @@ class Sleeper : public PointRunner {
   std::vector<std::uint64_t> runs;
 
   bool needs_process(const SweepPoint& /*point*/) const override { return false; }
-  double estimated_seconds(const SweepPlan& /*plan*/, const SweepPoint& /*point*/) const override {
-    return 0;
-  }
+  double estimated_seconds(const SweepPlan& /*plan*/, const SweepPoint& /*point*/) const override { return 0; }
   PointOutcome run(const SweepPlan& /*plan*/, const SweepPoint& point) override {
     runs.push_back(point.position);
     std::this_thread::sleep_for(naps[point.position]);
@@ -33,9 +31,9 @@ class Sleeper : public PointRunner {
 class EstimatedTime : public testing::Test {
  protected:
   static constexpr double kLimitS = 10;
-  const SweepPlan plan = make_plan(
-      {{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
-       {"axes", {{{"option", "seed"}, {"range", {{"from", 1}, {"to", 20}, {"step", 1}}}}}}});
+  const SweepPlan plan =
+      make_plan({{"workloads", {{{"m", 16}, {"n", 16}, {"k", 16}}}},
+                 {"axes", {{{"option", "seed"}, {"range", {{"from", 1}, {"to", 20}, {"step", 1}}}}}}});
   Sleeper sleeper;
 };
 

@@ -53,12 +53,11 @@ TEST(LayerList, RefusesNamesThatNoLineHolds) {
 TEST(LayerList, RefusesANameThatIsEmptyOrStandsTwice) {
   const support::TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "list.txt";
-  const std::pair<std::string, std::string> faults[] = {
-      {"# names\na\t\tb\n", ":2: a name is empty"},
-      {"a\t\n", ":1: a name is empty"},
-      {"\ta\n", ":1: a name is empty"},
-      {"a\nb\na\tc\n", ":3: 'a' stands on line 1, too"},
-      {"# names\n", ": no layer is listed; a line names one tensor"}};
+  const std::pair<std::string, std::string> faults[] = {{"# names\na\t\tb\n", ":2: a name is empty"},
+                                                        {"a\t\n", ":1: a name is empty"},
+                                                        {"\ta\n", ":1: a name is empty"},
+                                                        {"a\nb\na\tc\n", ":3: 'a' stands on line 1, too"},
+                                                        {"# names\n", ": no layer is listed; a line names one tensor"}};
   for (const auto& [text, fault] : faults) {
     support::put_file(file, text);
     support::expect_input_error([&] { read_layer_list(file); }, {file.string() + fault});
@@ -66,14 +65,12 @@ TEST(LayerList, RefusesANameThatIsEmptyOrStandsTwice) {
 }
 
 TEST(LayerList, CutsOperationsOfWhichSomeLaunchesAreListed) {
-  std::vector<Operation> operations{operation("one", 1, true), operation("six", 6, true),
-                                    operation("w", 1, true)};
+  std::vector<Operation> operations{operation("one", 1, true), operation("six", 6, true), operation("w", 1, true)};
   std::vector<VectorOperation> vectors(3);
   for (std::size_t i = 0; i < vectors.size(); ++i) {
     vectors[i].after = i + 1;
   }
-  const std::vector<ListedLayer> layers{
-      {"p", {"six[1]"}}, {"q", {"six[1]", "six[5]"}}, {"w.weight", {}}};
+  const std::vector<ListedLayer> layers{{"p", {"six[1]"}}, {"q", {"six[1]", "six[5]"}}, {"w.weight", {}}};
   prune_only_listed(layers, "list", operations, vectors);
   ASSERT_EQ(operations.size(), 4U);
   EXPECT_FALSE(operations[0].prunable);

@@ -30,10 +30,8 @@ Operation gemm(const char* name, base::GemmShape shape, DataType type = DataType
 TEST(OperandSource, GivesTheGoldenWords) {
   const Operation op = gemm("ffn1", {4, 3, 6});
   const OperandSource source(DataKind::kRandom, 1);
-  EXPECT_EQ(source.a_row(op, 0, 2),
-            (std::vector<Word>{0x3E14, 0xB6CD, 0xB880, 0x3A9D, 0xB6B9, 0x39C3}));
-  EXPECT_EQ(source.b_column(op, 1, 2),
-            (std::vector<Word>{0xBE89, 0x3809, 0xB854, 0xC05E, 0xB482, 0xB76F}));
+  EXPECT_EQ(source.a_row(op, 0, 2), (std::vector<Word>{0x3E14, 0xB6CD, 0xB880, 0x3A9D, 0xB6B9, 0x39C3}));
+  EXPECT_EQ(source.b_column(op, 1, 2), (std::vector<Word>{0xBE89, 0x3809, 0xB854, 0xC05E, 0xB482, 0xB76F}));
   const OperandSource integers(DataKind::kIntegers, 7);
   EXPECT_EQ(integers.a_row(gemm("ffn1", {4, 3, 6}, DataType::kS8), 0, 0),
             (std::vector<Word>{0x08, 0x03, 0xFA, 0xFF, 0x05, 0xF9}));
@@ -119,9 +117,7 @@ TEST(OperandSource, BOfAnOperationMayBeZeroWhereTheOthersAreNot) {
   Operation op;
   op.name = "down";
   op.shape = {4, 4, 64};
-  const auto zeros = [](const std::vector<Word>& words) {
-    return std::count(words.begin(), words.end(), Word{0});
-  };
+  const auto zeros = [](const std::vector<Word>& words) { return std::count(words.begin(), words.end(), Word{0}); };
   EXPECT_LT(zeros(source.b_column(op, 0, 1)), 4);
   op.b_is_zero = true;
   EXPECT_EQ(zeros(source.b_column(op, 0, 1)), 64);
@@ -136,8 +132,7 @@ TEST(OperandSource, ZerosAreZero) {
 TEST(DataKind, NamesTheNearestKnownKind) {
   EXPECT_EQ(parse_data_kind("relu"), DataKind::kRelu);
   EXPECT_EQ(name(DataKind::kIntegers), "integers");
-  support::expect_input_error([] { parse_data_kind("integer"); },
-                              {"'integer'", "nearest valid: 'integers'"});
+  support::expect_input_error([] { parse_data_kind("integer"); }, {"'integer'", "nearest valid: 'integers'"});
 }
 
 TEST(MemoryGuard, RefusesMoreThanTheMachineHas) {

@@ -21,8 +21,7 @@ struct Mlp {
   std::vector<VectorOperation> vectors;
 
   Mlp() {
-    for (const auto& [name, shape] :
-         {std::pair("fc1", Shape{256, 32, 64}), {"fc2", Shape{64, 32, 256}}}) {
+    for (const auto& [name, shape] : {std::pair("fc1", Shape{256, 32, 64}), {"fc2", Shape{64, 32, 256}}}) {
       Operation op;
       op.name = name;
       op.shape = shape;
@@ -54,9 +53,8 @@ using Names = std::vector<std::string>;
 
 TEST(Training, EachWeightHasBothGradients) {
   Mlp mlp;
-  EXPECT_EQ(mlp.step(Training::kDense),
-            (Names{"fc1 256x32x64", "fc2 64x32x256", "fc2.dW 64x256x32", "fc2.dX 256x32x64",
-                   "fc1.dW 256x64x32", "fc1.dX 64x32x256"}));
+  EXPECT_EQ(mlp.step(Training::kDense), (Names{"fc1 256x32x64", "fc2 64x32x256", "fc2.dW 64x256x32", "fc2.dX 256x32x64",
+                                               "fc1.dW 256x64x32", "fc1.dX 64x32x256"}));
   ASSERT_EQ(mlp.vectors.size(), 2U);
   EXPECT_EQ(mlp.vectors[1].name, "gelu.grad");
   EXPECT_EQ(mlp.vectors[1].after, 4U);
@@ -65,9 +63,8 @@ TEST(Training, EachWeightHasBothGradients) {
 
 TEST(Training, SparseWeightsReachTwoOfThreeProducts) {
   Mlp mlp;
-  EXPECT_EQ(mlp.step(Training::kW24),
-            (Names{"fc1* 256x32x64", "fc2* 64x32x256", "fc2.dW 64x256x32", "fc2.dX* 256x32x64",
-                   "fc1.dW 256x64x32", "fc1.dX* 64x32x256"}));
+  EXPECT_EQ(mlp.step(Training::kW24), (Names{"fc1* 256x32x64", "fc2* 64x32x256", "fc2.dW 64x256x32",
+                                             "fc2.dX* 256x32x64", "fc1.dW 256x64x32", "fc1.dX* 64x32x256"}));
   Names beside;
   for (const VectorOperation& op : mlp.vectors) {
     if (op.sparse_only) {
@@ -80,9 +77,8 @@ TEST(Training, SparseWeightsReachTwoOfThreeProducts) {
 
 TEST(Training, SparseActivationsReachFourOfSixProducts) {
   Mlp mlp;
-  EXPECT_EQ(mlp.step(Training::kAct24),
-            (Names{"fc1 256x32x64", "fc2* 32x64x256", "fc2.dW* 256x64x32", "fc2.dX 256x32x64",
-                   "fc1.dW* 256x64x32", "fc1.dX* 32x64x256"}));
+  EXPECT_EQ(mlp.step(Training::kAct24), (Names{"fc1 256x32x64", "fc2* 32x64x256", "fc2.dW* 256x64x32",
+                                               "fc2.dX 256x32x64", "fc1.dW* 256x64x32", "fc1.dX* 32x64x256"}));
   Names beside;
   for (const VectorOperation& op : mlp.vectors) {
     if (op.sparse_only) {

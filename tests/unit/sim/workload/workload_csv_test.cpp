@@ -47,9 +47,8 @@ TEST(WorkloadCsv, NamesOfColumnsAndTypesAreThoseOfOthersToo) {
 
 TEST(WorkloadCsv, ColumnsThatAreNotReadAreNotedOnce) {
   const Workload workload = parse("m,n,k,layer_id,sparcity\n4096,8,1024,7,2:4\n1,1,1,8,2:4\n");
-  EXPECT_EQ(workload.notes,
-            (std::vector<std::string>{"columns that are not read: 'layer_id', 'sparcity' (like "
-                                      "'sparsity')"}));
+  EXPECT_EQ(workload.notes, (std::vector<std::string>{"columns that are not read: 'layer_id', 'sparcity' (like "
+                                                      "'sparsity')"}));
 }
 
 TEST(WorkloadCsv, ATypeMayNameTheScalesOfItsBlocks) {
@@ -67,9 +66,8 @@ TEST(WorkloadCsv, TokensFirstSwapsMAndN) {
   EXPECT_EQ(swapped.operations[0].shape, (base::GemmShape{3072, 384, 1024}));
   EXPECT_TRUE(swapped.notes.empty());
   EXPECT_EQ(parse_convention("tokens-first"), Convention::kTokensFirst);
-  support::expect_input_error(
-      [] { parse_convention("tokens"); },
-      {"--convention: unknown convention 'tokens' (nearest valid: 'tokens-first'"});
+  support::expect_input_error([] { parse_convention("tokens"); },
+                              {"--convention: unknown convention 'tokens' (nearest valid: 'tokens-first'"});
 }
 
 TEST(WorkloadCsv, AnMThatLooksLikeTokensIsNoted) {
@@ -104,11 +102,10 @@ TEST(WorkloadCsv, SkipsAByteOrderMarkAndBlankLines) {
 }
 
 TEST(WorkloadCsv, RefusesSizesThatAreNoPositive32BitInteger) {
-  for (const char* bad : {"0", "-4", "2147483648", "99999999999999999999", "1.5", "x", "", "1e3",
-                          "NaN", " 4", "0x10"}) {
+  for (const char* bad :
+       {"0", "-4", "2147483648", "99999999999999999999", "1.5", "x", "", "1e3", "NaN", " 4", "0x10"}) {
     expect_refused("m,n,k\n1,1,1\n8," + std::string(bad) + ",8\n",
-                   {"dir/list.csv:3: n must be an integer from 1 to 2147483647, not '" +
-                    std::string(bad) + "'"});
+                   {"dir/list.csv:3: n must be an integer from 1 to 2147483647, not '" + std::string(bad) + "'"});
   }
 }
 
@@ -139,8 +136,7 @@ TEST(WorkloadCsv, RefusesSurroundingsThatMakeNoSense) {
 
 TEST(WorkloadCsv, RefusesMacsBeyond64Bits) {
   expect_refused("m,n,k\n2147483647,2147483647,2147483647\n", {":2:", "exceeds 64 bits"});
-  expect_refused("m,n,k,batch\n2147483647,2147483647,1,2\n2147483647,2147483647,1,1\n",
-                 {":3:", "exceeds 64 bits"});
+  expect_refused("m,n,k,batch\n2147483647,2147483647,1,2\n2147483647,2147483647,1,1\n", {":3:", "exceeds 64 bits"});
 }
 
 TEST(WorkloadCsv, RefusesAHeaderThatIsWrong) {

@@ -13,8 +13,7 @@ namespace {
 
 std::int64_t value(const std::string& text) {
   const NamedDims dims{{"batch", 6}, {"seq", 384}, {"x1_y", 5}};
-  return evaluate_extent(text, [&](const std::string& name) { return dims.at(name); },
-                         {"w.json", "/ops/0/n"});
+  return evaluate_extent(text, [&](const std::string& name) { return dims.at(name); }, {"w.json", "/ops/0/n"});
 }
 
 TEST(ExtentExpression, BindsAsInArithmetic) {
@@ -31,31 +30,28 @@ TEST(ExtentExpression, DividesExactlyOrRoundsUp) {
   EXPECT_EQ(value("ceil_div(seq, 5)"), 77);
   EXPECT_EQ(value("ceil_div(seq, 6)"), 64);
   EXPECT_EQ(value("min(seq, 2*batch) + max(batch, 7)"), 19);
-  support::expect_input_error(
-      [] { value("seq/5"); },
-      {"w.json: /ops/0/n: the expression \"seq/5\" divides 384 by 5, which leaves a "
-       "remainder (ceil_div(a, b) rounds up)"});
+  support::expect_input_error([] { value("seq/5"); },
+                              {"w.json: /ops/0/n: the expression \"seq/5\" divides 384 by 5, which leaves a "
+                               "remainder (ceil_div(a, b) rounds up)"});
   support::expect_input_error([] { value("seq/(batch - 6)"); }, {"divides by 0"});
   support::expect_input_error([] { value("ceil_div(1, batch - 6)"); }, {"divides by 0"});
 }
 
 TEST(ExtentExpression, RefusesWhatIsNone) {
-  for (const char* text : {"", "batch*", "*2", "batch seq", "(batch", "batch)", "2batch", "-1",
-                           "min(1)", "min(1, 2, 3)", "batch**2", "1.5", "_a"}) {
-    support::expect_input_error(
-        [&] { value(text); },
-        {fmt::format("w.json: /ops/0/n: the expression \"{}\" needs ", text)});
+  for (const char* text : {"", "batch*", "*2", "batch seq", "(batch", "batch)", "2batch", "-1", "min(1)",
+                           "min(1, 2, 3)", "batch**2", "1.5", "_a"}) {
+    support::expect_input_error([&] { value(text); },
+                                {fmt::format("w.json: /ops/0/n: the expression \"{}\" needs ", text)});
   }
-  support::expect_input_error([] { value("ceil(1, 2)"); },
-                              {"unknown function 'ceil' (nearest valid: 'ceil_div'"});
+  support::expect_input_error([] { value("ceil(1, 2)"); }, {"unknown function 'ceil' (nearest valid: 'ceil_div'"});
   support::expect_input_error([] { value(std::string(33, '(') + "1" + std::string(33, ')')); },
                               {"nested deeper than 32 levels"});
   support::expect_input_error([] { value(std::string(1001, '1')); }, {"1001 characters"});
 }
 
 TEST(ExtentExpression, NoValueExceeds64Bits) {
-  for (const char* text : {"9223372036854775807 + 1", "0 - 9223372036854775807 - 2",
-                           "4294967296*4294967296", "9223372036854775808"}) {
+  for (const char* text :
+       {"9223372036854775807 + 1", "0 - 9223372036854775807 - 2", "4294967296*4294967296", "9223372036854775808"}) {
     support::expect_input_error([&] { value(text); }, {"exceeds 64 bits"});
   }
 }
@@ -92,9 +88,7 @@ TEST(WorkloadDims, ContextAloneDecodesOneTokenOfEachSequence) {
   EXPECT_NE(decode.notes[0].find("decode: one token of each sequence"), std::string::npos);
   EXPECT_EQ(parse(workload(kDims, kGemm), {{"seq", 3}, {"context", 7}}).dims.at("seq"), 3);
   // Where context is no name of seq, nothing is known of it.
-  EXPECT_EQ(parse(workload(R"({"batch": 1, "seq": 4, "context": 9})", kGemm), {{"context", 7}})
-                .dims.at("seq"),
-            4);
+  EXPECT_EQ(parse(workload(R"({"batch": 1, "seq": 4, "context": 9})", kGemm), {{"context", 7}}).dims.at("seq"), 4);
 }
 
 TEST(WorkloadDims, ConvolutionsHaveExpressionsToo) {
@@ -102,15 +96,13 @@ TEST(WorkloadDims, ConvolutionsHaveExpressionsToo) {
     "image/2", "K": 8, "R": 3, "S": 3, "stride": [2, "2"], "pad": ["1 - 1", 1]}})";
   const Workload read = parse(workload(R"({"batch": 2, "image": 18})", conv));
   EXPECT_EQ(read.operations.at(0).shape, (base::GemmShape{8, 2 * 8 * 5, 144}));
-  support::expect_input_error(
-      [&] { parse(workload(R"({"batch": 2, "image": 19})", conv)); },
-      {"dir/w.json: /ops/0/conv/W: the expression \"image/2\" divides 19 by 2"});
+  support::expect_input_error([&] { parse(workload(R"({"batch": 2, "image": 19})", conv)); },
+                              {"dir/w.json: /ops/0/conv/W: the expression \"image/2\" divides 19 by 2"});
 }
 
 TEST(WorkloadDims, ADimensionWithoutADefaultMustBeGiven) {
   const std::string text = workload(R"({"batch": null, "seq": 8})", kGemm);
-  support::expect_input_error([&] { parse(text); },
-                              {"dir/w.json: the dimension 'batch' is open", "--dim batch=8"});
+  support::expect_input_error([&] { parse(text); }, {"dir/w.json: the dimension 'batch' is open", "--dim batch=8"});
   EXPECT_EQ(parse(text, {{"batch", 3}}).operations.at(0).shape.n, 24);
 }
 
@@ -124,12 +116,9 @@ TEST(WorkloadDims, FaultsAreNamedWithTheirPlace) {
   refused(workload(kDims, R"({"name": "x", "m": 1, "n": "seq - 384", "k": 1})"),
           {"/ops/0/n: \"seq - 384\" is 0, but must be from 1 to 2147483647"});
   refused(workload(kDims, R"({"name": "x", "m": 1, "n": "batch*seq", "k": 1})"),
-          {"/ops/0/n: \"batch*seq\" is 824633720448, but must be from 1 to 2147483647"},
-          {{"batch", 2147483647}});
-  refused(workload(kDims, kGemm),
-          {"dir/w.json has no open dimension 'bach' (nearest valid: 'batch'"}, {{"bach", 1}});
-  refused(workload(kDims, kGemm), {"--dim batch: must be an integer from 1 to 2147483647, not '0'"},
-          {{"batch", 0}});
+          {"/ops/0/n: \"batch*seq\" is 824633720448, but must be from 1 to 2147483647"}, {{"batch", 2147483647}});
+  refused(workload(kDims, kGemm), {"dir/w.json has no open dimension 'bach' (nearest valid: 'batch'"}, {{"bach", 1}});
+  refused(workload(kDims, kGemm), {"--dim batch: must be an integer from 1 to 2147483647, not '0'"}, {{"batch", 0}});
   refused(workload(R"({"a": "b + 1", "b": "a"})", kGemm), {"the dimension depends on itself"});
   refused(workload(R"({"a": 0})", kGemm), {"/dims/a: must be an integer from 1 to"});
   refused(workload(R"({"a": true})", kGemm), {"/dims/a: must be an integer"});
@@ -148,14 +137,9 @@ TEST(WorkloadDims, AnEarlierSchemaHasNone) {
                               {"/dims: needs the schema \"gemm-workload/0.2\""});
   const std::string plain = R"({"schema": "gemm-workload/0.1", "ops": [{"name": "x", "m": 1, "n": 1,
                               "k": "2"}]})";
-  const std::string whole =
-      R"({"schema": "gemm-workload/0.1", "ops": [{"name": "x", "m": 1, "n": 1, "k": 2}]})";
+  const std::string whole = R"({"schema": "gemm-workload/0.1", "ops": [{"name": "x", "m": 1, "n": 1, "k": 2}]})";
   support::expect_input_error([&] { parse(plain); }, {"/ops/0/k: must be an integer"});
-  support::expect_input_error(
-      [&] {
-        parse(whole, {{"batch", 1}});
-      },
-      {"dir/w.json has no open dimension 'batch'"});
+  support::expect_input_error([&] { parse(whole, {{"batch", 1}}); }, {"dir/w.json has no open dimension 'batch'"});
 }
 
 TEST(DimLists, AreReadFromOptions) {
@@ -163,10 +147,8 @@ TEST(DimLists, AreReadFromOptions) {
   ASSERT_EQ(lists.size(), 3);
   EXPECT_EQ(lists[0].second, (std::vector<std::int64_t>{1, 8, 64}));
   EXPECT_EQ(lists[1], (std::pair<std::string, std::vector<std::int64_t>>{"seq", {384}}));
-  EXPECT_EQ(single_values(parse_dim_lists({"batch=8,seq=384"})),
-            (NamedDims{{"batch", 8}, {"seq", 384}}));
-  support::expect_input_error([&] { single_values(lists); },
-                              {"--dim batch: one value is taken here, not 3"});
+  EXPECT_EQ(single_values(parse_dim_lists({"batch=8,seq=384"})), (NamedDims{{"batch", 8}, {"seq", 384}}));
+  support::expect_input_error([&] { single_values(lists); }, {"--dim batch: one value is taken here, not 3"});
   for (const auto& [given, message] : std::vector<std::pair<std::string, std::string>>{
            {"8", "--dim must be NAME=V"},
            {"=8", "--dim must be NAME=V"},
@@ -183,10 +165,8 @@ TEST(DimLists, AreReadFromOptions) {
 
 TEST(DimLists, CombinationsHaveTheLastDimensionFastest) {
   const std::vector<NamedDims> all = combinations(parse_dim_lists({"b=1,2", "a=3,4"}));
-  EXPECT_EQ(
-      all,
-      (std::vector<NamedDims>{
-          {{"b", 1}, {"a", 3}}, {{"b", 1}, {"a", 4}}, {{"b", 2}, {"a", 3}}, {{"b", 2}, {"a", 4}}}));
+  EXPECT_EQ(all, (std::vector<NamedDims>{
+                     {{"b", 1}, {"a", 3}}, {{"b", 1}, {"a", 4}}, {{"b", 2}, {"a", 3}}, {{"b", 2}, {"a", 4}}}));
   EXPECT_EQ(combinations({}), std::vector<NamedDims>{{}});
   DimLists wide(2, {"x", {}});
   for (std::int64_t i = 1; i <= 101; ++i) {

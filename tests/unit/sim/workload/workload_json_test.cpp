@@ -52,11 +52,10 @@ TEST(WorkloadJson, ReadsAGemmWithDefaults) {
 }
 
 TEST(WorkloadJson, ReadsEveryKeyOfAnOperation) {
-  const Workload read = parse(
-      workload(R"({"name": "x", "kind": "gemm", "m": 7, "n": 8, "k": 9, "batch": 2, "count": 3,
+  const Workload read = parse(workload(R"({"name": "x", "kind": "gemm", "m": 7, "n": 8, "k": 9, "batch": 2, "count": 3,
                    "dtype": "s8", "trans_a": true, "trans_b": false, "prunable_2_4": true,
                    "weight_operand": "A", "a_role": "weight", "note": "free text"})",
-               R"("name": "two words", "default_dtype": "bf16", "notes": [], )"));
+                                       R"("name": "two words", "default_dtype": "bf16", "notes": [], )"));
   EXPECT_EQ(read.name, "two words");
   const Operation& op = read.operations.at(0);
   EXPECT_EQ(op.batch, 2);
@@ -69,8 +68,7 @@ TEST(WorkloadJson, ReadsEveryKeyOfAnOperation) {
 TEST(WorkloadJson, DoesNotPruneActivationsOrShapesThatAspRefuses) {
   EXPECT_FALSE(parse_one(R"({"name": "x", "m": 16, "n": 8, "k": 24})").prunable);
   EXPECT_FALSE(parse_one(R"({"name": "x", "m": 12, "n": 8, "k": 32})").prunable);
-  EXPECT_FALSE(
-      parse_one(R"({"name": "x", "m": 16, "n": 8, "k": 32, "weight_operand": null})").prunable);
+  EXPECT_FALSE(parse_one(R"({"name": "x", "m": 16, "n": 8, "k": 32, "weight_operand": null})").prunable);
   expect_refused(workload(R"({"name": "x", "m": 16, "n": 8, "k": 32, "weight_operand": null,
                               "prunable_2_4": true})"),
                  {"/ops/0/prunable_2_4", "weight_operand is null"});
@@ -111,21 +109,17 @@ TEST(WorkloadJson, RefusesExtentsThatDisagreeWithTheConvolution) {
 TEST(WorkloadJson, RefusesConvolutionsThatMakeNoSense) {
   const std::string base = R"("N": 1, "C": 16, "H": 4, "W": 4, "K": 8, "R": 3, "S": 3)";
   EXPECT_NO_THROW(parse_one(conv(base)));
-  expect_refused(workload(conv(base + R"(, "groups": 3)")),
-                 {"/ops/0/conv/groups: 3 does not divide"});
-  expect_refused(workload(conv(base + R"(, "dilation": [2, 1])")),
-                 {"/ops/0/conv: the dilated filter does not fit"});
+  expect_refused(workload(conv(base + R"(, "groups": 3)")), {"/ops/0/conv/groups: 3 does not divide"});
+  expect_refused(workload(conv(base + R"(, "dilation": [2, 1])")), {"/ops/0/conv: the dilated filter does not fit"});
   expect_refused(workload(conv(base + R"(, "stride": [0, 1])")), {"/ops/0/conv/stride/0"});
   expect_refused(workload(conv(base + R"(, "pad": [-1, 0])")), {"/ops/0/conv/pad/0"});
   expect_refused(workload(conv(base + R"(, "pad": [1, 1, 1])")), {"/ops/0/conv/pad", "2 elements"});
   expect_refused(workload(conv(base + R"(, "layout": "NCHW")")), {"/ops/0/conv/layout", "NHWC"});
   expect_refused(workload(conv(base + R"(, "padding": [1, 1])")), {"'padding'", "'pad'"});
-  expect_refused(
-      workload(conv(R"("N": 2147483647, "C": 16, "H": 4, "W": 4, "K": 8, "R": 1, "S": 1)")),
-      {"/ops/0/conv: the implicit GEMM has n above 2147483647"});
+  expect_refused(workload(conv(R"("N": 2147483647, "C": 16, "H": 4, "W": 4, "K": 8, "R": 1, "S": 1)")),
+                 {"/ops/0/conv: the implicit GEMM has n above 2147483647"});
   expect_refused(workload(R"({"name": "c", "kind": "conv2d"})"), {"'conv' is missing"});
-  expect_refused(workload(R"({"name": "x", "kind": "gemm", "m": 1, "n": 1, "k": 1, "conv": {}})"),
-                 {"/ops/0/conv"});
+  expect_refused(workload(R"({"name": "x", "kind": "gemm", "m": 1, "n": 1, "k": 1, "conv": {}})"), {"/ops/0/conv"});
 }
 
 TEST(WorkloadJson, RefusesUnknownKeysWithTheNearest) {
@@ -150,8 +144,7 @@ TEST(WorkloadJson, RefusesWrongTypesAndMissingKeys) {
 
 TEST(WorkloadJson, ReadsWhatSurroundsAnOperation) {
   const std::string gemm = R"({"name": "x", "m": 1, "n": 1, "k": 1, )";
-  const Operation op =
-      parse_one(gemm + R"("b": "zeros", "group": "layer 0", "rest_ns": 1500, "rest_bytes": 64})");
+  const Operation op = parse_one(gemm + R"("b": "zeros", "group": "layer 0", "rest_ns": 1500, "rest_bytes": 64})");
   EXPECT_TRUE(op.b_is_zero);
   EXPECT_EQ(op.group, "layer 0");
   EXPECT_EQ(op.rest.ns, 1500);
@@ -167,17 +160,16 @@ TEST(WorkloadJson, ReadsWhatSurroundsAnOperation) {
 TEST(WorkloadJson, RefusesSizesThatAreNoPositive32BitInteger) {
   for (const char* key : {"m", "n", "k", "batch", "count"}) {
     for (const char* value : {"0", "-1", "2147483648", "18446744073709551615", "1e30", "null"}) {
-      const std::string op = fmt::format(
-          R"({{"name": "x"{}, "{}": {}}})",
-          std::string_view(key).size() == 1 ? "" : R"(, "m": 1, "n": 1, "k": 1)", key, value);
+      const std::string op =
+          fmt::format(R"({{"name": "x"{}, "{}": {}}})",
+                      std::string_view(key).size() == 1 ? "" : R"(, "m": 1, "n": 1, "k": 1)", key, value);
       std::string complete = op;
       for (const std::string other : {"m", "n", "k"}) {
         if (complete.find("\"" + other + "\"") == std::string::npos) {
           complete.insert(complete.size() - 1, ", \"" + other + "\": 1");
         }
       }
-      expect_refused(workload(complete),
-                     {std::string("/ops/0/") + key + ": must be an integer from 1 to 2147483647"});
+      expect_refused(workload(complete), {std::string("/ops/0/") + key + ": must be an integer from 1 to 2147483647"});
     }
   }
 }
@@ -196,12 +188,9 @@ TEST(WorkloadJson, RefusesARecordedTileThatIsNone) {
   };
   EXPECT_EQ(parse(recorded(R"("tile": [128, 64, 32], "split_k": 2)")).operations[0].recorded.tile,
             (base::GemmShape{128, 64, 32}));
-  expect_refused(recorded(R"("tile": [128, 64])"),
-                 {"/ops/0/recorded/tile: must have 3 elements (m, n, k), not 2"});
-  expect_refused(recorded(R"("tile": [128, 64, 0])"),
-                 {"/ops/0/recorded/tile/2: must be an integer"});
-  expect_refused(recorded(R"("stages": -1)"),
-                 {"/ops/0/recorded/stages: must be an integer from 0"});
+  expect_refused(recorded(R"("tile": [128, 64])"), {"/ops/0/recorded/tile: must have 3 elements (m, n, k), not 2"});
+  expect_refused(recorded(R"("tile": [128, 64, 0])"), {"/ops/0/recorded/tile/2: must be an integer"});
+  expect_refused(recorded(R"("stages": -1)"), {"/ops/0/recorded/stages: must be an integer from 0"});
 }
 
 TEST(WorkloadJson, RefusesAnEmptyListTheWrongSchemaAndUnknownKinds) {
@@ -218,12 +207,11 @@ constexpr const char* kNetwork =
     R"("network": {"file": "sub/net.safetensors", "input": "x", "labels": "y", "classes": 10}, )";
 
 TEST(WorkloadJson, ReadsANetworkAndItsTensors) {
-  const Workload read =
-      parse(workload(R"({"name": "fc1", "m": 16, "n": 8, "k": 32, "activation": "relu",
+  const Workload read = parse(workload(R"({"name": "fc1", "m": 16, "n": 8, "k": 32, "activation": "relu",
                    "tensors": {"weight": "w", "bias": "b", "sparse_weight": "sw",
                                "sparse_bias": "sb"}},
                   {"name": "fc2", "m": 16, "n": 8, "k": 32, "tensors": {"weight": "w2"}})",
-                     kNetwork));
+                                       kNetwork));
   ASSERT_TRUE(read.network);
   EXPECT_EQ(read.network->file, "dir/sub/net.safetensors");
   EXPECT_EQ(read.network->input, "x");
@@ -240,17 +228,14 @@ TEST(WorkloadJson, RefusesANetworkWithGaps) {
   const std::string tensors = R"("tensors": {"weight": "w"})";
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, )" + tensors + "}"),
                  {"/ops/0: 'tensors' and 'activation' need a 'network'"});
-  expect_refused(
-      workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "count": 2, )" + tensors + "}", kNetwork),
-      {"/ops/0/count: must be 1"});
+  expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "count": 2, )" + tensors + "}", kNetwork),
+                 {"/ops/0/count: must be 1"});
   expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1,
                               "tensors": {"weight": "w", "sparse_bias": "b"}})",
                           kNetwork),
                  {"/ops/0/tensors/sparse_bias: needs sparse_weight"});
-  expect_refused(
-      workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "activation": "rleu", )" + tensors + "}",
-               kNetwork),
-      {"'rleu'", "nearest valid: 'relu'"});
+  expect_refused(workload(R"({"name": "x", "m": 1, "n": 1, "k": 1, "activation": "rleu", )" + tensors + "}", kNetwork),
+                 {"'rleu'", "nearest valid: 'relu'"});
 }
 
 TEST(WorkloadJson, ConfinesTheTensorFileToItsDirectory) {
@@ -263,25 +248,19 @@ TEST(WorkloadJson, ConfinesTheTensorFileToItsDirectory) {
     return parse_workload_json(workload(op, network), directory.path() / "w.json");
   };
   EXPECT_EQ(read("a/../net.safetensors").network->file, directory.path() / "net.safetensors");
-  for (const char* file :
-       {"../net.safetensors", "/etc/passwd", "a/../../x", "link/passwd", ".", "x\\u0000y"}) {
-    support::expect_input_error([&] { read(file); },
-                                {"/network/file", "not a file inside the directory"});
+  for (const char* file : {"../net.safetensors", "/etc/passwd", "a/../../x", "link/passwd", ".", "x\\u0000y"}) {
+    support::expect_input_error([&] { read(file); }, {"/network/file", "not a file inside the directory"});
   }
 }
 
 TEST(ReadWorkload, RefusesOtherKindsOfFileMissingFilesAndHugeFiles) {
   const support::TemporaryDirectory directory;
-  support::expect_input_error([] { read_workload("list.yaml"); },
-                              {"list.yaml", "allowed: .json, .csv"});
-  support::expect_input_error([&] { read_workload(directory.path() / "no.json"); },
-                              {"no such file"});
+  support::expect_input_error([] { read_workload("list.yaml"); }, {"list.yaml", "allowed: .json, .csv"});
+  support::expect_input_error([&] { read_workload(directory.path() / "no.json"); }, {"no such file"});
   std::filesystem::create_directories(directory.path() / "d.csv");
-  support::expect_input_error([&] { read_workload(directory.path() / "d.csv"); },
-                              {"not a regular file"});
+  support::expect_input_error([&] { read_workload(directory.path() / "d.csv"); }, {"not a regular file"});
   io::write_file(directory.path() / "huge.json", std::string((16 << 20) + 1, ' '));
-  support::expect_input_error([&] { read_workload(directory.path() / "huge.json"); },
-                              {"at most 16777216"});
+  support::expect_input_error([&] { read_workload(directory.path() / "huge.json"); }, {"at most 16777216"});
 }
 
 TEST(WorkloadJson, ReadsHowOperandsLieInMemory) {
@@ -324,8 +303,7 @@ TEST(WorkloadJson, RefusesImpossibleStorage) {
   refused(R"("weight_dtype": "s4", "dtype": "s8")", {"multiplied as f16 or bf16"});
   refused(R"("dtype": "e2m1")", {"each 16 elements"});
   refused(R"("dtype": "f16", "scale_block": 32)", {"mxfp8"});
-  refused(R"("dtype": "nvfp4", "scale_block": 32)",
-          {"/ops/0/scale_block", "is 32, but nvfp4 has blocks of 16"});
+  refused(R"("dtype": "nvfp4", "scale_block": 32)", {"/ops/0/scale_block", "is 32, but nvfp4 has blocks of 16"});
 }
 
 TEST(WorkloadJson, ExpertsShareTheTokensOfAnOperation) {

@@ -22,8 +22,7 @@ using numerics::Word;
 constexpr std::string_view kDense = "m16n8k16.f32.f16.f16.f32";
 constexpr std::string_view kSparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
 
-const std::filesystem::path kPublished =
-    std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware/captures";
+const std::filesystem::path kPublished = std::filesystem::path(SPTC_SOURCE_DIR) / "tests/hardware/captures";
 
 TEST(CrosscheckCapture, FindsNoMismatchInThePublishedWordsOfEveryGpu) {
   std::set<std::string> with_words;
@@ -38,8 +37,7 @@ TEST(CrosscheckCapture, FindsNoMismatchInThePublishedWordsOfEveryGpu) {
       continue;  // its words are packed: tests/hardware/CMakeLists.txt
     }
     ++captures;
-    const CaptureCrosscheck result =
-        crosscheck_capture(capture, mma::Profile::kHardware, TimeSimulation{}, 1);
+    const CaptureCrosscheck result = crosscheck_capture(capture, mma::Profile::kHardware, TimeSimulation{}, 1);
     EXPECT_EQ(result.mismatches(), 0U) << capture_text(result);
     std::size_t own = 0;
     for (const BitsRow& row : result.bits) {
@@ -50,8 +48,7 @@ TEST(CrosscheckCapture, FindsNoMismatchInThePublishedWordsOfEveryGpu) {
     }
     words += own;
   }
-  EXPECT_EQ(with_words,
-            (std::set<std::string>{"a100", "ada", "b200", "h100", "h200", "l40s", "v100"}));
+  EXPECT_EQ(with_words, (std::set<std::string>{"a100", "ada", "b200", "h100", "h200", "l40s", "v100"}));
   EXPECT_EQ(captures, 8U);
   EXPECT_EQ(words, 20520U);
 }
@@ -94,8 +91,7 @@ void expect_cause(const CaptureCrosscheck& result, std::string_view cause, std::
   const BitsRow& row = wrong_row(result);
   ASSERT_FALSE(row.explanations.empty());
   EXPECT_EQ(row.explanations.front().cause, cause);
-  EXPECT_NE(row.explanations.front().text.find(part), std::string::npos)
-      << row.explanations.front().text;
+  EXPECT_NE(row.explanations.front().text.find(part), std::string::npos) << row.explanations.front().text;
 }
 
 TEST(CrosscheckCapture, NamesOneFlippedBit) {
@@ -124,17 +120,16 @@ TEST(CrosscheckCapture, NamesOneSwappedNibbleOfMetadata) {
   capture.write_set(SyntheticSet(kSparse), d);
   const CaptureCrosscheck result = capture.check();
   EXPECT_GT(result.mismatches(), 0U);
-  expect_cause(result, "metadata-nibble",
-               "case 4: the two metadata indices of row 9, group 3 (k 12..15) are swapped");
+  expect_cause(result, "metadata-nibble", "case 4: the two metadata indices of row 9, group 3 (k 12..15) are swapped");
 }
 
 TEST(CrosscheckCapture, NamesAMetadataRegisterThatContradictsTheIndices) {
   const SyntheticCapture capture;
   SyntheticSet set(kSparse);
   const vectors::BitArray d = set.compute("A100");
-  const auto slot = sparsity::metadata_slot(
-      sparsity::metadata_register_format(set.instruction.a_type, set.instruction.shape.k),
-      static_cast<int>(set.selectors.bits[5]), {2, 6});
+  const auto slot =
+      sparsity::metadata_slot(sparsity::metadata_register_format(set.instruction.a_type, set.instruction.shape.k),
+                              static_cast<int>(set.selectors.bits[5]), {2, 6});
   std::uint64_t& word = set.registers.bits[5 * 32 + static_cast<std::size_t>(slot.lane)];
   const std::uint64_t nibble = word >> (4 * slot.nibble) & 0xF;
   word ^= (nibble ^ ((nibble >> 2 | nibble << 2) & 0xF)) << (4 * slot.nibble);
@@ -142,14 +137,11 @@ TEST(CrosscheckCapture, NamesAMetadataRegisterThatContradictsTheIndices) {
   const CaptureCrosscheck result = capture.check();
   EXPECT_EQ(result.mismatches(), 1U);
   ASSERT_EQ(result.metadata_problems.size(), 1U);
-  EXPECT_TRUE(capture_text(result).ends_with(
-      "words compared, 0 mismatches; 1 more in metadata, kernels and GEMMs\n"))
+  EXPECT_TRUE(capture_text(result).ends_with("words compared, 0 mismatches; 1 more in metadata, kernels and GEMMs\n"))
       << capture_text(result);
-  for (const std::string& part :
-       {std::string("case 5: the metadata register of lane ") + std::to_string(slot.lane),
-        std::string("row 2, group 6")}) {
-    EXPECT_NE(result.metadata_problems.front().find(part), std::string::npos)
-        << result.metadata_problems.front();
+  for (const std::string& part : {std::string("case 5: the metadata register of lane ") + std::to_string(slot.lane),
+                                  std::string("row 2, group 6")}) {
+    EXPECT_NE(result.metadata_problems.front().find(part), std::string::npos) << result.metadata_problems.front();
   }
 }
 
@@ -196,8 +188,8 @@ TEST(CrosscheckCapture, NamesTheSplitKOrderOfItsKernels) {
   batched::GemmOperands operands;
   operands.a = &kernel.a;
   operands.b_columns = &kernel.b_columns;
-  const base::Matrix<Word> d = batched::gemm(kernel.declared.instruction, kernel.declared.rules,
-                                             operands, {.threads = 1, .split_k = 4});
+  const base::Matrix<Word> d =
+      batched::gemm(kernel.declared.instruction, kernel.declared.rules, operands, {.threads = 1, .split_k = 4});
   capture.write_kernel(kernel, d, {{"split_k", 4}});
   EXPECT_EQ(capture.check().mismatches(), 0U);
 
@@ -215,9 +207,8 @@ TEST(CrosscheckCapture, ShowsWhichHypothesesTheProbesSupport) {
                 {"d", "0x0001"},    {"supports", {"H1", "floor"}}, {"status", "ok"},
                 {"reason", nullptr}};
   };
-  capture.write("probes.json",
-                {{"schema", "sptcsim-capture/0.1"},
-                 {"probes", {probe("sparse_width", true), probe("of_another_gpu", false)}}});
+  capture.write("probes.json", {{"schema", "sptcsim-capture/0.1"},
+                                {"probes", {probe("sparse_width", true), probe("of_another_gpu", false)}}});
   const std::string text = capture_text(capture.check());
   EXPECT_NE(text.find("sparse_width"), std::string::npos) << text;
   EXPECT_NE(text.find("0x0001 supports H1, floor"), std::string::npos) << text;
@@ -228,11 +219,9 @@ TEST(CrosscheckCapture, ShowsWhichHypothesesTheProbesSupport) {
 
 TEST(ReadCapture, RefusesWhatIsNoCapture) {
   const SyntheticCapture capture;
-  support::expect_input_error([&] { read_capture(capture.path() / "none"); },
-                              {"no such directory"});
+  support::expect_input_error([&] { read_capture(capture.path() / "none"); }, {"no such directory"});
   std::filesystem::remove(capture.path() / "capture.json");
-  support::expect_input_error([&] { read_capture(capture.path()); },
-                              {"capture.json", "no such file"});
+  support::expect_input_error([&] { read_capture(capture.path()); }, {"capture.json", "no such file"});
   const auto refused = [](const char* text, std::initializer_list<std::string_view> parts) {
     support::expect_input_error(
         [&] {
@@ -247,19 +236,16 @@ TEST(ReadCapture, RefusesWhatIsNoCapture) {
   refused(R"({"schema": "sptcsim-capture/0.1", "origin": "measured", "source": "s",
               "gpu": {"name": "x", "target": "sm_999"}})",
           {"/gpu/target", "sm_999"});
-  const auto refused_row = [](auto parser, const std::string& row,
-                              std::initializer_list<std::string_view> parts) {
+  const auto refused_row = [](auto parser, const std::string& row, std::initializer_list<std::string_view> parts) {
     support::expect_input_error(
         [&] {
           Capture unused;
-          parser(R"({"schema": "sptcsim-capture/0.1", "rows": [)" + row + "]}", "rows.json",
-                 unused);
+          parser(R"({"schema": "sptcsim-capture/0.1", "rows": [)" + row + "]}", "rows.json", unused);
         },
         parts);
   };
   refused_row(parse_microbench_json, "5", {"/rows/0"});
-  refused_row(parse_microbench_json, R"({"instruction": "x", "warps": 0, "ilp": 1})",
-              {"/rows/0/warps"});
+  refused_row(parse_microbench_json, R"({"instruction": "x", "warps": 0, "ilp": 1})", {"/rows/0/warps"});
   refused_row(parse_microbench_json,
               R"({"instruction": "x", "warps": 1, "ilp": 1, "latency_cycles": -3, "status": "ok"})",
               {"/rows/0/latency_cycles", "must be a number from 1e-9"});
@@ -272,8 +258,7 @@ TEST(ReadCapture, RefusesWhatIsNoCapture) {
   refused_row(parse_power_json, R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense",
               "library": "own", "power_w_mean": "hot", "status": "ok"})",
               {"/rows/0/power_w_mean"});
-  const auto refused_key = [&](const std::string& key, const std::string& value,
-                               std::string_view allowed) {
+  const auto refused_key = [&](const std::string& key, const std::string& value, std::string_view allowed) {
     refused_row(parse_power_json,
                 R"({"m": 1, "n": 1, "k": 1, "dtype": "f16", "variant": "dense", "library": "own",
                     "status": "ok", ")" +

@@ -46,9 +46,9 @@ TimeSimulation made_up_simulation() {
 /// Rows of three instructions, times multiplied by `factor(instruction, warps)`.
 json microbench_json(const std::function<double(const std::string&, int)>& factor) {
   json rows = json::array();
-  for (const std::string name : {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-                                 "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-                                 "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"}) {
+  for (const std::string name :
+       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
+        "mma.sp.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32"}) {
     for (const int warps : {1, 4, 8}) {
       const run::microbench::MicrobenchResult figures = made_up(name, warps, 2);
       const double times = factor(name, warps);
@@ -66,15 +66,7 @@ json microbench_json(const std::function<double(const std::string&, int)>& facto
   return {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}};
 }
 
-std::vector<std::string> causes(const CaptureCrosscheck& result) {
-  std::vector<std::string> list;
-  for (const TimeFinding& finding : result.times.findings) {
-    list.emplace_back(finding.cause);
-  }
-  return list;
-}
-
-TEST(CrosscheckCapture, FindsNothingAboutTimesThatFit) {
+TEST(CrosscheckCapture, TimesThatFitDeviateByNothing) {
   const SyntheticCapture capture;
   capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.0; }));
   const CaptureCrosscheck result = capture.check(made_up_simulation());
@@ -83,7 +75,6 @@ TEST(CrosscheckCapture, FindsNothingAboutTimesThatFit) {
     ASSERT_TRUE(row.simulated) << row.reason;
     EXPECT_NEAR(*row.deviation(), 0, 1e-12);
   }
-  EXPECT_TRUE(result.times.findings.empty());
 }
 
 TEST(CrosscheckCapture, NamesTheOneTimeThatIsFivePercentOff) {
@@ -93,34 +84,13 @@ TEST(CrosscheckCapture, NamesTheOneTimeThatIsFivePercentOff) {
   row["latency_cycles"] = row["latency_cycles"].get<double>() * 1.05;
   capture.write("microbench.json", file);
   const CaptureCrosscheck result = capture.check(made_up_simulation());
-  // The row contradicts its own rate, and its latency stands out.
-  EXPECT_EQ(causes(result), (std::vector<std::string>{"inconsistent-row", "one-time"}));
-  for (const TimeFinding& finding : result.times.findings) {
-    EXPECT_NE(finding.text.find("m16n8k8"), std::string::npos) << finding.text;
-    EXPECT_NE(finding.text.find("warps 4, ilp 2"), std::string::npos) << finding.text;
-    EXPECT_NE(finding.text.find("+5.0 %"), std::string::npos) << finding.text;
-  }
+  const std::string text = capture_text(result);
+  EXPECT_NE(text.find("\nlatency: 9 rows, median error 0.0 %, largest 4.8 % "
+                      "(mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32; warps 4, ilp 2, random)\n"
+                      "throughput: 9 rows, median error 0.0 %, largest 0.0 % ("),
+            std::string::npos)
+      << text;
   EXPECT_EQ(result.mismatches(), 0U);
-}
-
-TEST(CrosscheckCapture, TellsAClockAnInstructionAndSparsityApart) {
-  const SyntheticCapture capture;
-  capture.write("microbench.json", microbench_json([](const auto&, int) { return 1.05; }));
-  CaptureCrosscheck result = capture.check(made_up_simulation());
-  ASSERT_EQ(causes(result), (std::vector<std::string>{"clock", "clock"}));
-  EXPECT_NE(result.times.findings.front().text.find("+5.0 %"), std::string::npos);
-
-  capture.write("microbench.json", microbench_json([](const std::string& name, int) {
-                  return name.find("m16n8k8") != std::string::npos ? 1.05 : 1.0;
-                }));
-  EXPECT_EQ(causes(capture.check(made_up_simulation())),
-            (std::vector<std::string>{"instruction", "instruction"}));
-
-  capture.write("microbench.json", microbench_json([](const std::string& name, int) {
-                  return name.find(".sp.") != std::string::npos ? 1.05 : 1.0;
-                }));
-  EXPECT_EQ(causes(capture.check(made_up_simulation())),
-            (std::vector<std::string>{"sparse", "sparse"}));
 }
 
 TEST(CrosscheckCapture, NamesTheGemmWhoseTimeIsOffAndCountsItsWrongWords) {
@@ -129,22 +99,22 @@ TEST(CrosscheckCapture, NamesTheGemmWhoseTimeIsOffAndCountsItsWrongWords) {
   TimeSimulation simulation = made_up_simulation();
   for (const int m : {512, 1024, 2048, 4096}) {
     simulation.gemms.times.push_back({made_up_gemm(m, 1024, 2048), {}, {}, ""});
-    rows.push_back(
-        {{"m", m},
-         {"n", 1024},
-         {"k", 2048},
-         {"dtype", "f16"},
-         {"variant", "dense"},
-         {"library", "own"},
-         {"time_us_median", made_up_gemm(m, 1024, 2048) * (m == 2048 ? 1.05 : 1.0)},
-         {"check", {{"mode", "bits"}, {"elements", 100}, {"mismatches", m == 512 ? 3 : 0}}},
-         {"status", "ok"},
-         {"reason", nullptr}});
+    rows.push_back({{"m", m},
+                    {"n", 1024},
+                    {"k", 2048},
+                    {"dtype", "f16"},
+                    {"variant", "dense"},
+                    {"library", "own"},
+                    {"time_us_median", made_up_gemm(m, 1024, 2048) * (m == 2048 ? 1.05 : 1.0)},
+                    {"check", {{"mode", "bits"}, {"elements", 100}, {"mismatches", m == 512 ? 3 : 0}}},
+                    {"status", "ok"},
+                    {"reason", nullptr}});
   }
   capture.write("gemm.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
   const CaptureCrosscheck result = capture.check(simulation);
-  ASSERT_EQ(causes(result), std::vector<std::string>{"one-time"});
-  EXPECT_NE(result.times.findings.front().text.find("2048 x 1024 x 2048"), std::string::npos);
+  EXPECT_NE(capture_text(result).find("gemm: 4 rows, median error 0.0 %, largest 4.8 % "
+                                      "(f16 dense, own; 2048 x 1024 x 2048)\n"),
+            std::string::npos);
   EXPECT_EQ(result.mismatches(), 3U);
 }
 
@@ -158,14 +128,12 @@ TEST(CrosscheckCapture, SaysWhyATimeIsNotSimulated) {
     EXPECT_EQ(row.reason, "no architecture");
   }
   simulation = made_up_simulation();
-  simulation.microbench =
-      [](const run::microbench::MicrobenchCase&) -> run::microbench::MicrobenchResult {
+  simulation.microbench = [](const run::microbench::MicrobenchCase&) -> run::microbench::MicrobenchResult {
     throw base::InputError("too many warps");
   };
   const CaptureCrosscheck result = capture.check(simulation);
   EXPECT_EQ(result.times.rows.front().reason, "too many warps");
-  EXPECT_NE(capture_text(result).find("not simulated, 18 figures: too many warps"),
-            std::string::npos);
+  EXPECT_NE(capture_text(result).find("not simulated, 18 figures: too many warps"), std::string::npos);
 }
 
 // Memory ------------------------------------------------------------------------------------------
@@ -180,8 +148,8 @@ TEST(CrosscheckMemory, SendsEveryKindOfRowToItsSimulation) {
   TimeSimulation simulation;
   std::vector<std::string> asked;
   simulation.microbench = [&](const run::microbench::MicrobenchCase& which) {
-    asked.push_back(run::microbench::name_of(which.instruction) + ", " +
-                    std::to_string(which.warps) + " warps, " + std::to_string(which.ilp));
+    asked.push_back(run::microbench::name_of(which.instruction) + ", " + std::to_string(which.warps) + " warps, " +
+                    std::to_string(which.ilp));
     run::microbench::MicrobenchResult result;
     result.latency_cycles = 100;
     result.bytes_per_clk_per_sm = 10;
@@ -192,88 +160,37 @@ TEST(CrosscheckMemory, SendsEveryKindOfRowToItsSimulation) {
     return 200.0;
   };
   simulation.line_cycles = [] { return 210.0; };
-  simulation.bandwidth_gb_per_s = [&](run::microbench::BandwidthOperation operation,
-                                      std::int64_t footprint) {
-    asked.push_back("bandwidth " + std::to_string(static_cast<int>(operation)) + " of " +
-                    std::to_string(footprint));
+  simulation.bandwidth_gb_per_s = [&](run::microbench::BandwidthOperation operation, std::int64_t footprint) {
+    asked.push_back("bandwidth " + std::to_string(static_cast<int>(operation)) + " of " + std::to_string(footprint));
     return 1000.0;
   };
   simulation.l1_reach_bytes = 65536;
-  json rows{
-      memory_row(
-          {{"kind", "cp_async"}, {"bytes_per_thread", 16}, {"threads", 128}, {"in_flight", 4}},
-          "latency_cycles", 100),
-      memory_row({{"kind", "tma"}, {"bytes", 4096}, {"in_flight", 2}}, "bytes_per_clk_per_sm", 10),
-      memory_row({{"kind", "pointer_chase"},
-                  {"footprint_bytes", 16384},
-                  {"stride_bytes", 128},
-                  {"cache", "ca"}},
-                 "latency_cycles", 33),
-      memory_row({{"kind", "pointer_chase"},
-                  {"footprint_bytes", 16384},
-                  {"stride_bytes", 256},
-                  {"cache", "cg"}},
-                 "latency_cycles", 190),
-      memory_row({{"kind", "bandwidth"}, {"operation", "copy"}, {"footprint_bytes", 1048576}},
-                 "gb_per_s", 900),
-      memory_row({{"kind", "texture"}}, "latency_cycles", 400)};
+  json rows{memory_row({{"kind", "cp_async"}, {"bytes_per_thread", 16}, {"threads", 128}, {"in_flight", 4}},
+                       "latency_cycles", 100),
+            memory_row({{"kind", "tma"}, {"bytes", 4096}, {"in_flight", 2}}, "bytes_per_clk_per_sm", 10),
+            memory_row({{"kind", "pointer_chase"}, {"footprint_bytes", 16384}, {"stride_bytes", 128}, {"cache", "ca"}},
+                       "latency_cycles", 33),
+            memory_row({{"kind", "pointer_chase"}, {"footprint_bytes", 16384}, {"stride_bytes", 256}, {"cache", "cg"}},
+                       "latency_cycles", 190),
+            memory_row({{"kind", "bandwidth"}, {"operation", "copy"}, {"footprint_bytes", 1048576}}, "gb_per_s", 900),
+            memory_row({{"kind", "texture"}}, "latency_cycles", 400)};
   for (int line = 0; line < 100; ++line) {
-    rows.push_back(memory_row({{"kind", "l2_line"}, {"sm", 0}, {"line", line}}, "latency_cycles",
-                              line < 50 ? 200 : 400));
+    rows.push_back(
+        memory_row({{"kind", "l2_line"}, {"sm", 0}, {"line", line}}, "latency_cycles", line < 50 ? 200 : 400));
   }
   rows.push_back({{"kind", "tma"}, {"status", "absent"}, {"reason", "bulk copies need sm_90"}});
   capture.write("memory.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
   const CaptureTimes times = capture.check(simulation).times;
-  EXPECT_EQ(asked,
-            (std::vector<std::string>{"cp.async 16, 4 warps, 4", "cp.async.bulk 4096, 1 warps, 2",
-                                      "chase 16384 by 256", "bandwidth 2 of 1048576"}));
+  EXPECT_EQ(asked, (std::vector<std::string>{"cp.async 16, 4 warps, 4", "cp.async.bulk 4096, 1 warps, 2",
+                                             "chase 16384 by 256", "bandwidth 2 of 1048576"}));
   // Nothing is dropped: six figures, and the two ends of the lines.
   ASSERT_EQ(times.rows.size(), 8U);
   EXPECT_NEAR(*times.rows[3].deviation(), 200.0 / 190 - 1, 1e-12);
-  EXPECT_NE(times.rows[2].reason.find("not modelled: an L1"), std::string::npos);
+  EXPECT_NE(times.rows[2].reason.find("not modelled: the L1"), std::string::npos);
   EXPECT_EQ(times.rows[5].reason, "not modelled: texture");
   EXPECT_EQ(times.rows[6].measured, 200);
   EXPECT_EQ(times.rows[7].measured, 400);
-  EXPECT_EQ(times.unmeasured,
-            std::vector<std::string>{"1 rows of memory.json absent: bulk copies need sm_90"});
-}
-
-TEST(CrosscheckMemory, TellsWhetherTheL2HasTwoSidesOnTheFirstReadAndLater) {
-  const SyntheticCapture capture;
-  json rows = json::array();
-  for (int sm = 0; sm < 8; ++sm) {
-    for (int line = 0; line < 8; ++line) {
-      const bool far = (sm < 3) != (line % 2 == 0);
-      rows.push_back(memory_row({{"kind", "l2_line"}, {"sm", sm}, {"line", line}}, "latency_cycles",
-                                200 + sm + line));
-      rows.back()["first_cycles"] = 230 + sm + (far ? 60 : 0);
-    }
-  }
-  capture.write("memory.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
-  const CaptureCrosscheck result = capture.check(TimeSimulation());
-  ASSERT_EQ(result.times.answers.size(), 2U);
-  EXPECT_NE(result.times.answers[0].find("first read of a line by an SM: two sides"),
-            std::string::npos)
-      << result.times.answers[0];
-  EXPECT_NE(result.times.answers[1].find("later reads: no two sides"), std::string::npos)
-      << result.times.answers[1];
-  EXPECT_NE(capture_text(result).find(result.times.answers[0]), std::string::npos);
-}
-
-TEST(CrosscheckMemory, NamesTheOneFootprintWhoseLatencyIsOff) {
-  const SyntheticCapture capture;
-  TimeSimulation simulation;
-  simulation.chase_cycles = [](std::int64_t, std::int64_t) { return 200.0; };
-  json rows;
-  for (const std::int64_t footprint : {1 << 20, 1 << 21, 1 << 22, 1 << 23}) {
-    rows.push_back(memory_row({{"kind", "pointer_chase"}, {"footprint_bytes", footprint}},
-                              "latency_cycles", footprint == 1 << 22 ? 210 : 200));
-  }
-  capture.write("memory.json", {{"schema", "sptcsim-capture/0.1"}, {"rows", rows}});
-  const CaptureCrosscheck result = capture.check(simulation);
-  ASSERT_EQ(causes(result), std::vector<std::string>{"one-time"});
-  EXPECT_NE(result.times.findings.front().text.find("footprint_bytes 4194304"), std::string::npos);
-  EXPECT_NE(result.times.findings.front().text.find("+5.0 %"), std::string::npos);
+  EXPECT_EQ(times.unmeasured, std::vector<std::string>{"1 rows of memory.json absent: bulk copies need sm_90"});
 }
 
 // Power -------------------------------------------------------------------------------------------
@@ -282,14 +199,12 @@ TEST(CrosscheckMemory, NamesTheOneFootprintWhoseLatencyIsOff) {
 class PowerCapture {
  public:
   explicit PowerCapture(double limit_w, double idle_w) {
-    capture.write(
-        "capture.json",
-        {{"schema", "sptcsim-capture/0.1"},
-         {"origin", "simulated"},
-         {"source", "a test"},
-         {"gpu",
-          {{"name", "NVIDIA A100-SXM4-80GB"}, {"target", "sm_80"}, {"power_limit_w", limit_w}}},
-         {"items", json::array()}});
+    capture.write("capture.json",
+                  {{"schema", "sptcsim-capture/0.1"},
+                   {"origin", "simulated"},
+                   {"source", "a test"},
+                   {"gpu", {{"name", "NVIDIA A100-SXM4-80GB"}, {"target", "sm_80"}, {"power_limit_w", limit_w}}},
+                   {"items", json::array()}});
     json rows;
     for (const std::int64_t n : {2048, 3072, 4096, 8192}) {
       rows.push_back({{"name", "square"},
@@ -319,8 +234,8 @@ class PowerCapture {
   TimeSimulation simulate() {
     capture.write("power.json", file);
     TimeSimulation simulation;
-    simulation.gemms = simulate_gemms(config::load_architecture("a100-sxm4-80gb"),
-                                      read_capture(capture.path()), run::Fidelity::kAnalytic);
+    simulation.gemms = simulate_gemms(config::load_architecture("a100-sxm4-80gb"), read_capture(capture.path()),
+                                      run::Fidelity::kAnalytic);
     return simulation;
   }
   CaptureCrosscheck check() {
@@ -340,7 +255,6 @@ TEST(CrosscheckPower, ComparesWattsAtTheMeasuredClockAndTheClockAtTheCapturedLim
     ASSERT_TRUE(row.simulated) << row.reason;
     EXPECT_NEAR(*row.deviation(), 0, 1e-3) << row.group << " " << row.point;
   }
-  EXPECT_TRUE(result.times.findings.empty());
   // The limit holds random operands back, and zeros not.
   const double random = power.file["rows"][2]["clock_mhz_mean"];
   EXPECT_LT(random, 1400);
@@ -349,23 +263,10 @@ TEST(CrosscheckPower, ComparesWattsAtTheMeasuredClockAndTheClockAtTheCapturedLim
   EXPECT_LE(random_w, 300);
   EXPECT_GT(random_w, 292);
   EXPECT_NEAR(power.file["rows"][3]["clock_mhz_mean"].get<double>(), 1410, 0.5);
-  EXPECT_NE(capture_text(result).find("power limit 300 W as captured, board at rest 60 W"),
-            std::string::npos);
+  EXPECT_NE(capture_text(result).find("power limit 300 W as captured, board at rest 60 W"), std::string::npos);
   // A higher limit allows a higher clock; the idle power of the board counts.
   EXPECT_GT(*PowerCapture(350, 60).simulate().gemms.powers[2].clock_mhz, random + 20);
   EXPECT_LT(*PowerCapture(300, 100).simulate().gemms.powers[2].clock_mhz, random - 10);
-}
-
-TEST(CrosscheckPower, NamesTheOneRunWhosePowerIsOff) {
-  PowerCapture power(300, 60);
-  json& row = power.file["rows"][1];
-  row["power_w_mean"] = row["power_w_mean"].get<double>() * 1.05;
-  const CaptureCrosscheck result = power.check();
-  ASSERT_EQ(causes(result), std::vector<std::string>{"one-power"});
-  const std::string& text = result.times.findings.front().text;
-  EXPECT_NE(text.find("4096 x 3072 x 4096"), std::string::npos) << text;
-  EXPECT_NE(text.find("measured power is off by +5.0 %"), std::string::npos) << text;
-  EXPECT_EQ(result.mismatches(), 0U);  // power is no bit
 }
 
 TEST(CrosscheckPower, TakesTheTypeOfDTheAlgorithmAndTheMeasuredTime) {
@@ -406,8 +307,7 @@ TEST(CrosscheckPower, SaysWhatItCannotSimulate) {
   // Architectures without an energy file still have times.
   config::Architecture other = config::load_architecture("a100-sxm4-80gb");
   other.gpu.name = "a100-of-somebody";
-  const GemmSimulation without =
-      simulate_gemms(other, read_capture(power.capture.path()), run::Fidelity::kAnalytic);
+  const GemmSimulation without = simulate_gemms(other, read_capture(power.capture.path()), run::Fidelity::kAnalytic);
   EXPECT_EQ(without.powers[1].time_us, power.simulate().gemms.powers[1].time_us);
   EXPECT_FALSE(without.powers[1].power_w);
   EXPECT_NE(without.powers[1].reason.find("has no energy file"), std::string::npos);
@@ -422,12 +322,10 @@ TEST(CrosscheckGemm, TakesTheOwnKernelsTilesAndTheMeasuredClock) {
                 {"clock_mhz", clock}, {"time_us_median", 500},
                 {"status", "ok"},     {"reason", nullptr}};
   };
-  capture.write("gemm.json",
-                {{"schema", "sptcsim-capture/0.1"},
-                 {"rows", {row("own", 1410), row("cublaslt", 1410), row("own", 705)}}});
-  const GemmSimulation simulated =
-      simulate_gemms(config::load_architecture("a100-sxm4-80gb"), read_capture(capture.path()),
-                     run::Fidelity::kAnalytic);
+  capture.write("gemm.json", {{"schema", "sptcsim-capture/0.1"},
+                              {"rows", {row("own", 1410), row("cublaslt", 1410), row("own", 705)}}});
+  const GemmSimulation simulated = simulate_gemms(config::load_architecture("a100-sxm4-80gb"),
+                                                  read_capture(capture.path()), run::Fidelity::kAnalytic);
   // The library has smaller tiles for this one and splits K; half the clock, twice the time.
   EXPECT_GT(*simulated.times[0].time_us, *simulated.times[1].time_us);
   EXPECT_NEAR(*simulated.times[2].time_us / *simulated.times[0].time_us, 2, 0.1);

@@ -36,8 +36,7 @@ void require_same(const char* gpu, numerics::DataType type) {
 
 TEST(OwnKernel, IsSimulatedWithTheTilesThatTheGpuRuns) {
   for (const char* const gpu : {"a100-sxm4-80gb", "h100-sxm5-80gb"}) {
-    for (const auto type :
-         {numerics::DataType::kF16, numerics::DataType::kBf16, numerics::DataType::kS8}) {
+    for (const auto type : {numerics::DataType::kF16, numerics::DataType::kBf16, numerics::DataType::kS8}) {
       require_same<false>(gpu, type);
       require_same<true>(gpu, type);
     }

@@ -40,12 +40,9 @@ struct SyntheticSet {
     }
   }
 
-  static vectors::BitArray words(std::vector<std::size_t> shape, numerics::DataType type,
-                                 std::string_view label) {
-    vectors::BitArray array =
-        vectors::make_bit_array(std::move(shape), vectors::element_bytes(type));
-    const base::Matrix<numerics::Word> random =
-        kernel::random_words(1, array.bits.size(), type, label);
+  static vectors::BitArray words(std::vector<std::size_t> shape, numerics::DataType type, std::string_view label) {
+    vectors::BitArray array = vectors::make_bit_array(std::move(shape), vectors::element_bytes(type));
+    const base::Matrix<numerics::Word> random = kernel::random_words(1, array.bits.size(), type, label);
     std::copy_n(random.data(), random.size(), array.bits.begin());
     return array;
   }
@@ -65,8 +62,7 @@ struct SyntheticSet {
       selectors.bits[index] = index % static_cast<std::size_t>(format.selectors());
       const sparsity::LaneWords lanes =
           sparsity::gather_metadata(format, static_cast<int>(selectors.bits[index]), own, 0, 0);
-      std::copy(lanes.begin(), lanes.end(),
-                registers.bits.begin() + static_cast<std::ptrdiff_t>(index * 32));
+      std::copy(lanes.begin(), lanes.end(), registers.bits.begin() + static_cast<std::ptrdiff_t>(index * 32));
     }
     operands.indices = indices();
   }
@@ -81,8 +77,8 @@ struct SyntheticSet {
       for (std::size_t row = 0; row < own.rows(); ++row) {
         for (std::size_t t = 0; t < own.cols() * kept; ++t) {
           *next++ = t / kept * static_cast<std::size_t>(pattern.group) +
-                    static_cast<std::size_t>(sparsity::selected_position(
-                        own(row, t / kept), static_cast<int>(t % kept), pattern));
+                    static_cast<std::size_t>(
+                        sparsity::selected_position(own(row, t / kept), static_cast<int>(t % kept), pattern));
         }
       }
     }
@@ -90,8 +86,7 @@ struct SyntheticSet {
   }
 
   vectors::BitArray compute(std::string_view arch) const {
-    return vectors::execute(operands, instruction,
-                            mma::instruction_rules(mma::find_target(arch), instruction));
+    return vectors::execute(operands, instruction, mma::instruction_rules(mma::find_target(arch), instruction));
   }
 };
 
@@ -110,13 +105,11 @@ class SyntheticCapture {
 
   const std::filesystem::path& path() const { return temporary_.path(); }
 
-  void write(const std::string& file, const nlohmann::json& json) const {
-    io::write_file(path() / file, json.dump());
-  }
+  void write(const std::string& file, const nlohmann::json& json) const { io::write_file(path() / file, json.dump()); }
 
   /// bits/<stem>.*: `d` is what the GPU is to have returned.
-  void write_set(const SyntheticSet& set, const vectors::BitArray& d,
-                 const std::string& case_set = "defined", const std::string& arch = "sm_80") const {
+  void write_set(const SyntheticSet& set, const vectors::BitArray& d, const std::string& case_set = "defined",
+                 const std::string& arch = "sm_80") const {
     const mma::MmaInstruction& instruction = set.instruction;
     const std::string qualifier = instruction.ptx_name();
     const std::string stem = "bits/" + qualifier + "." + case_set;

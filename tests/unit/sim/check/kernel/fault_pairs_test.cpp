@@ -22,8 +22,7 @@ struct Fault {
 
 /// The fault of a kernel that computes a tile with changed operands.
 Fault of_operands(std::string_view cause, std::function<void(SyntheticKernel&)> change) {
-  return {cause, [change = std::move(change)](Plant& plant, const SyntheticKernel& right,
-                                              const Place& place) {
+  return {cause, [change = std::move(change)](Plant& plant, const SyntheticKernel& right, const Place& place) {
             SyntheticKernel other = right;
             change(other);
             plant.replace(other, place);
@@ -53,9 +52,9 @@ Fault twice_as_large() {
 
 /// The metadata of k 96 to 127 is that of k 64 to 95.
 void make_stale(SyntheticKernel& kernel) {
-  kernel.compressed.nibbles = moved_elements(
-      kernel.compressed.nibbles,
-      [](std::size_t i, std::size_t g) { return std::pair(i, g >= 24 && g < 32 ? g - 8 : g); });
+  kernel.compressed.nibbles = moved_elements(kernel.compressed.nibbles, [](std::size_t i, std::size_t g) {
+    return std::pair(i, g >= 24 && g < 32 ? g - 8 : g);
+  });
 }
 
 Fault stale_metadata() {
@@ -73,10 +72,9 @@ std::vector<Fault> faults_of_tiles() {
           twice_as_large(),
           stale_metadata(),
           missing_k(),
-          of_operands("duplicated-k-tile",
-                      [](SyntheticKernel& kernel) {
-                        move_k(kernel, 32, false, true, [](int t) { return t == 5 ? 4 : t; });
-                      }),
+          of_operands(
+              "duplicated-k-tile",
+              [](SyntheticKernel& kernel) { move_k(kernel, 32, false, true, [](int t) { return t == 5 ? 4 : t; }); }),
           of_operands("swizzle", [](SyntheticKernel& kernel) {
             kernel.b_columns = moved_elements(kernel.b_columns, [](std::size_t j, std::size_t k) {
               return std::pair(j, (k / 8 ^ (j & 7)) * 8 + k % 8);
@@ -157,8 +155,7 @@ TEST(FaultPairs, OfTheWholeKernelUnderOneThatHidesItAreNamed) {
   const SyntheticKernel right = plant.kernel;
   stale_metadata().plant(plant, right, plant.everywhere());
   plant.kernel.target = mma::find_target("A100");
-  plant.kernel.declared.rules =
-      mma::instruction_rules(plant.kernel.target, plant.kernel.declared.instruction);
+  plant.kernel.declared.rules = mma::instruction_rules(plant.kernel.target, plant.kernel.declared.instruction);
   expect_all(plant.kernel.diagnose(), {"architecture", "metadata-words"});
 }
 

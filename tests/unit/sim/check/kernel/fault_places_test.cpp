@@ -19,10 +19,9 @@ namespace {
 TEST(FaultPlaces, NoiseIsPlacedAndNotNamed) {
   const base::RandomStream stream = base::RandomStream(21).fork("noise");
   std::uint64_t seed = 0;
-  for (const Shape& shape :
-       {Shape{"A100", kHalf, 128, 96, 256}, Shape{"A100", kHalfSparse, 128, 96, 256},
-        Shape{"H100", kHalf, 128, 96, 320, false, DataType::kF16},
-        Shape{"A100", kBytes, 128, 96, 256}, Shape{"L40S", kFp8, 128, 96, 256}}) {
+  for (const Shape& shape : {Shape{"A100", kHalf, 128, 96, 256}, Shape{"A100", kHalfSparse, 128, 96, 256},
+                             Shape{"H100", kHalf, 128, 96, 320, false, DataType::kF16},
+                             Shape{"A100", kBytes, 128, 96, 256}, Shape{"L40S", kFp8, 128, 96, 256}}) {
     // One element, a row, a tile, and all of D.
     for (const Place& place :
          {Place{70, 70, 41, 41}, Place{9, 9, 0, 95}, Place{32, 63, 32, 63}, Place{0, 127, 0, 95}}) {
@@ -37,14 +36,13 @@ TEST(FaultPlaces, NoiseIsPlacedAndNotNamed) {
       }
       const KernelDiagnosis diagnosis = plant.kernel.diagnose();
       EXPECT_FALSE(diagnosis.bit_exact());
-      EXPECT_TRUE(diagnosis.fitting.empty()) << shape.instruction << " rows " << place.row << ".."
-                                             << place.last_row << " is named " << told(diagnosis);
+      EXPECT_TRUE(diagnosis.fitting.empty())
+          << shape.instruction << " rows " << place.row << ".." << place.last_row << " is named " << told(diagnosis);
       ASSERT_EQ(diagnosis.location.places.size(), 1U);
       const LocatedFault& found = diagnosis.location.places.front();
       EXPECT_FALSE(found.fault) << found.fault->text;
-      const Region expected{{{place.row, place.last_row + 1}},
-                            {{place.column, place.last_column + 1}},
-                            found.region.mismatches};
+      const Region expected{
+          {{place.row, place.last_row + 1}}, {{place.column, place.last_column + 1}}, found.region.mismatches};
       EXPECT_EQ(found.region, expected) << text_of(found.region, 128, 96);
     }
   }
@@ -64,8 +62,7 @@ TEST(FaultPlaces, OfTwoPlacesEachHasItsName) {
   ASSERT_FALSE(diagnosis.fitting.empty());
   const Explanation& named = diagnosis.fitting.front();
   EXPECT_EQ(named.cause, "zero-region+missing-k");
-  EXPECT_NE(named.text.find("rows 0 to 31 x columns 64 to 95 (tile [0, 2] of 32 x 32): D is zero"),
-            std::string::npos)
+  EXPECT_NE(named.text.find("rows 0 to 31 x columns 64 to 95 (tile [0, 2] of 32 x 32): D is zero"), std::string::npos)
       << named.text;
   EXPECT_NE(named.text.find("rows 64 to 127 x columns 32 to 63 (tile [1, 1] of 64 x 32): D lacks k "
                             "96 to 127"),
@@ -80,13 +77,11 @@ TEST(FaultPlaces, AreFoundOnTopOfAnotherArchitecture) {
     move_k(other, 32, true, true, [](int t) { return t == 3 ? -1 : t; });
     plant.replace(other, {64, 127, 32, 63});
     plant.kernel.target = mma::find_target("A100");
-    plant.kernel.declared.rules =
-        mma::instruction_rules(plant.kernel.target, plant.kernel.declared.instruction);
+    plant.kernel.declared.rules = mma::instruction_rules(plant.kernel.target, plant.kernel.declared.instruction);
     const KernelDiagnosis diagnosis = plant.kernel.diagnose();
     ASSERT_FALSE(diagnosis.fitting.empty()) << instruction;
     EXPECT_EQ(diagnosis.fitting.front().cause, "architecture+missing-k") << told(diagnosis);
-    EXPECT_NE(diagnosis.fitting.front().text.find("rows 64 to 127 x columns 32 to 63"),
-              std::string::npos)
+    EXPECT_NE(diagnosis.fitting.front().text.find("rows 64 to 127 x columns 32 to 63"), std::string::npos)
         << told(diagnosis);
     EXPECT_FALSE(diagnosis.nearest);
   }
@@ -112,8 +107,7 @@ KernelDiagnosis with_two_populations(const Shape& shape, const Place& place, Ker
 
 TEST(FaultPlaces, OfLargeErrorsArePartedFromRounding) {
   KernelCase shown;
-  const KernelDiagnosis diagnosis =
-      with_two_populations({"A100", kHalf, 128, 96, 256}, {32, 63, 32, 63}, shown);
+  const KernelDiagnosis diagnosis = with_two_populations({"A100", kHalf, 128, 96, 256}, {32, 63, 32, 63}, shown);
   EXPECT_TRUE(diagnosis.fitting.empty()) << told(diagnosis);
   const ErrorPopulations& errors = diagnosis.populations;
   ASSERT_TRUE(errors.are_two());
@@ -122,8 +116,7 @@ TEST(FaultPlaces, OfLargeErrorsArePartedFromRounding) {
   EXPECT_LE(errors.beyond.elements, 32U * 32U);
   EXPECT_GT(errors.beyond.most_ulps.value(), 500'000U);
   ASSERT_EQ(diagnosis.beyond_rounding.places.size(), 1U);
-  EXPECT_EQ(text_of(diagnosis.beyond_rounding.places.front().region, 128, 96),
-            "rows 32 to 63 x columns 32 to 63");
+  EXPECT_EQ(text_of(diagnosis.beyond_rounding.places.front().region, 128, 96), "rows 32 to 63 x columns 32 to 63");
   const std::string text = kernel_text(shown, diagnosis);
   EXPECT_NE(text.find("two populations: "), std::string::npos) << text;
   EXPECT_NE(text.find("\nby more: rows 32 to 63 x columns 32 to 63"), std::string::npos) << text;

@@ -35,19 +35,17 @@ void expect_cause(const KernelDiagnosis& diagnosis, std::string_view cause,
       << "nothing fits; nearest: " << (diagnosis.nearest ? diagnosis.nearest->text : "none");
   EXPECT_EQ(diagnosis.fitting.front().cause, cause) << diagnosis.fitting.front().text;
   for (const std::string_view part : parts) {
-    EXPECT_NE(diagnosis.fitting.front().text.find(part), std::string::npos)
-        << diagnosis.fitting.front().text;
+    EXPECT_NE(diagnosis.fitting.front().text.find(part), std::string::npos) << diagnosis.fitting.front().text;
   }
   EXPECT_FALSE(diagnosis.nearest);
 }
 
 TEST(CrosscheckKernel, FindsNothingWrongWithAKernelThatIsRight) {
-  for (const auto& [arch, name] :
-       {std::pair{"A100", kDense}, std::pair{"A100", kSparse},
-        std::pair{"H100", std::string_view("m16n8k16.f16.f16.f16.f16")},
-        std::pair{"A100", std::string_view("mma.sp.m16n8k16.f32.tf32.tf32.f32")},
-        std::pair{"A100", std::string_view("mma.sp.m16n8k64.s32.s8.s8.s32")},
-        std::pair{"L40S", std::string_view("mma.sp.m16n8k64.f32.e4m3.e4m3.f32")}}) {
+  for (const auto& [arch, name] : {std::pair{"A100", kDense}, std::pair{"A100", kSparse},
+                                   std::pair{"H100", std::string_view("m16n8k16.f16.f16.f16.f16")},
+                                   std::pair{"A100", std::string_view("mma.sp.m16n8k16.f32.tf32.tf32.f32")},
+                                   std::pair{"A100", std::string_view("mma.sp.m16n8k64.s32.s8.s8.s32")},
+                                   std::pair{"L40S", std::string_view("mma.sp.m16n8k64.f32.e4m3.e4m3.f32")}}) {
     const KernelDiagnosis diagnosis = SyntheticKernel(arch, name, 32, 24, 256, true).diagnose();
     EXPECT_TRUE(diagnosis.bit_exact()) << name;
     EXPECT_FALSE(diagnosis.first);
@@ -69,8 +67,7 @@ TEST(CrosscheckKernel, NamesAFlippedBitOfD) {
 }
 
 /// The diagnosis of a kernel that computes with the changed operands.
-KernelDiagnosis with_change(std::string_view instruction,
-                            const std::function<void(SyntheticKernel&)>& change) {
+KernelDiagnosis with_change(std::string_view instruction, const std::function<void(SyntheticKernel&)>& change) {
   SyntheticKernel kernel("A100", instruction, 32, 24, 256);
   change(kernel);
   kernel.data.d = stored(kernel.compute());
@@ -84,17 +81,15 @@ void swap_indices(std::uint8_t& nibble) {
 TEST(CrosscheckKernel, NamesAFlippedBitOfAnOperand) {
   expect_cause(with_change(kDense, [](auto& kernel) { kernel.a(9, 40) ^= 1U << 7; }), "bit-of-a",
                {"row 9", " 40, bit 7"});
-  expect_cause(
-      with_change(kSparse, [](auto& kernel) { kernel.compressed.values(9, 40) ^= 1U << 7; }),
-      "bit-of-a", {"row 9", " 40, bit 7"});
-  expect_cause(with_change(kSparse, [](auto& kernel) { kernel.b_columns(3, 18) ^= 1U << 9; }),
-               "bit-of-b", {"k 18, column 3", "bit 9"});
+  expect_cause(with_change(kSparse, [](auto& kernel) { kernel.compressed.values(9, 40) ^= 1U << 7; }), "bit-of-a",
+               {"row 9", " 40, bit 7"});
+  expect_cause(with_change(kSparse, [](auto& kernel) { kernel.b_columns(3, 18) ^= 1U << 9; }), "bit-of-b",
+               {"k 18, column 3", "bit 9"});
 }
 
 TEST(CrosscheckKernel, NamesAChangeOfSingleNibbles) {
-  expect_cause(
-      with_change(kSparse, [](auto& kernel) { swap_indices(kernel.compressed.nibbles(6, 11)); }),
-      "metadata-nibble", {"two metadata indices of row 6, group 11 (k 44..47) are swapped"});
+  expect_cause(with_change(kSparse, [](auto& kernel) { swap_indices(kernel.compressed.nibbles(6, 11)); }),
+               "metadata-nibble", {"two metadata indices of row 6, group 11 (k 44..47) are swapped"});
   const auto store_two = [](SyntheticKernel& kernel) {
     kernel.compressed.nibbles(2, 4) = 0x4;
     kernel.compressed.nibbles(2, 5) = 0xE;
@@ -103,8 +98,7 @@ TEST(CrosscheckKernel, NamesAChangeOfSingleNibbles) {
   expect_cause(with_change(kSparse,
                            [&](auto& kernel) {
                              store_two(kernel);
-                             std::swap(kernel.compressed.nibbles(2, 4),
-                                       kernel.compressed.nibbles(2, 5));
+                             std::swap(kernel.compressed.nibbles(2, 4), kernel.compressed.nibbles(2, 5));
                            }),
                "metadata-nibble", {"row 2, groups 4 and 5 are exchanged"});
   expect_cause(with_change(kSparse,
@@ -124,8 +118,8 @@ TEST(CrosscheckKernel, NamesAChangeOfAllNibbles) {
   };
   expect_cause(of_all(kSparse, swap_indices), "metadata-indices", {"two indices"});
   // Of integers no order is tried.
-  expect_cause(of_all("mma.sp.m16n8k64.s32.s8.s8.s32", [](std::uint8_t& nibble) { nibble = 0x4; }),
-               "metadata-indices", {"ignored"});
+  expect_cause(of_all("mma.sp.m16n8k64.s32.s8.s8.s32", [](std::uint8_t& nibble) { nibble = 0x4; }), "metadata-indices",
+               {"ignored"});
 }
 
 TEST(CrosscheckKernel, CountsNibblesThatPtxLeavesUndefined) {
@@ -183,8 +177,7 @@ TEST(CrosscheckKernel, CountsNibblesOutOfOrderWhereTheSpellingNeedsThemInOrder) 
 TEST(CrosscheckKernel, NamesTheLayoutOfMetadata) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
   // The file is reordered, but is said to be canonical.
-  const auto reordered =
-      sparsity::pack_metadata(kernel.compressed.nibbles, {.order = MetadataOrder::kCutlass});
+  const auto reordered = sparsity::pack_metadata(kernel.compressed.nibbles, {.order = MetadataOrder::kCutlass});
   std::copy_n(reordered.data(), reordered.size(), kernel.data.metadata->array.bits.begin());
   expect_cause(kernel.diagnose(), "metadata-layout", {"CUTLASS reordered"});
 }
@@ -192,11 +185,9 @@ TEST(CrosscheckKernel, NamesTheLayoutOfMetadata) {
 TEST(CrosscheckKernel, NamesTheSelector) {
   SyntheticKernel kernel("A100", kSparse, 32, 24, 128);
   // Lanes of selector 1 hold the metadata; those of selector 0 hold that of another matrix.
-  const auto lanes = sparsity::pack_metadata(kernel.compressed.nibbles,
-                                             {DataType::kF16, MetadataOrder::kLanes, 32, 1});
+  const auto lanes = sparsity::pack_metadata(kernel.compressed.nibbles, {DataType::kF16, MetadataOrder::kLanes, 32, 1});
   const auto other = sparsity::pack_metadata(
-      sparsity::compress(sparsity::prune_by_magnitude(
-                             random_words(32, 128, DataType::kF16, "other"), DataType::kF16),
+      sparsity::compress(sparsity::prune_by_magnitude(random_words(32, 128, DataType::kF16, "other"), DataType::kF16),
                          DataType::kF16)
           .nibbles,
       {DataType::kF16, MetadataOrder::kLanes, 32, 0});
@@ -216,8 +207,7 @@ TEST(CrosscheckKernel, NamesSplitKAndTheNumberOfSlices) {
   for (const int slices : {2, 3, 8, 16}) {
     SyntheticKernel kernel("A100", kDense, 32, 24, 768);
     kernel.data.d = stored(split_k(kernel, slices));
-    expect_cause(kernel.diagnose(), "split-k",
-                 {"split-K of " + std::to_string(slices) + " slices"});
+    expect_cause(kernel.diagnose(), "split-k", {"split-K of " + std::to_string(slices) + " slices"});
   }
 }
 
@@ -252,17 +242,15 @@ TEST(CrosscheckKernel, NamesAnotherAccumulatorType) {
   const auto half = mma::parse_instruction("m16n8k16.f16.f16.f16.f16");
   const base::Matrix<Word> d = kernel.compute(half, mma::instruction_rules(kernel.target, half));
   for (std::size_t i = 0; i < d.size(); ++i) {
-    kernel.data.d.words[i] =
-        numerics::from_double(numerics::to_double(d.data()[i], DataType::kF16), DataType::kF32);
+    kernel.data.d.words[i] = numerics::from_double(numerics::to_double(d.data()[i], DataType::kF16), DataType::kF32);
   }
   expect_cause(kernel.diagnose(), "accumulator", {"accumulates in f16 instead of f32"});
 }
 
 TEST(CrosscheckKernel, NamesTheArithmeticOfAnotherArchitecture) {
   SyntheticKernel kernel("A100", kDense, 32, 24, 256);
-  kernel.data.d = stored(kernel.compute(
-      kernel.declared.instruction,
-      mma::instruction_rules(mma::find_target("H100"), kernel.declared.instruction)));
+  kernel.data.d = stored(kernel.compute(kernel.declared.instruction,
+                                        mma::instruction_rules(mma::find_target("H100"), kernel.declared.instruction)));
   expect_cause(kernel.diagnose(), "architecture", {"hopper"});
 }
 
@@ -273,22 +261,19 @@ TEST(CrosscheckKernel, NamesTheStepOfAnotherInstructionAndTheSparseGrouping) {
   expect_cause(dense.diagnose(), "instruction", {"m16n8k8"});
 
   SyntheticKernel sparse("H100", kSparse, 32, 24, 256);
-  sparse.data.d =
-      stored(sparse.compute(sparse.declared.instruction,
-                            mma::instruction_rules(sparse.target, sparse.declared.instruction,
-                                                   mma::SparseGrouping::kLogical)));
+  sparse.data.d = stored(sparse.compute(
+      sparse.declared.instruction,
+      mma::instruction_rules(sparse.target, sparse.declared.instruction, mma::SparseGrouping::kLogical)));
   const KernelDiagnosis diagnosis = sparse.diagnose();
   ASSERT_FALSE(diagnosis.fitting.empty());
   // H2 of k32 and H1 of k16 are the same steps of eight products.
-  EXPECT_TRUE(diagnosis.fitting.front().cause == "sparse-grouping" ||
-              diagnosis.fitting.front().cause == "instruction")
+  EXPECT_TRUE(diagnosis.fitting.front().cause == "sparse-grouping" || diagnosis.fitting.front().cause == "instruction")
       << diagnosis.fitting.front().text;
 }
 
 TEST(CrosscheckKernel, NamesATransposedOperandOrResult) {
   SyntheticKernel kernel("A100", kDense, 32, 24, 128);
-  const StoredMatrix right =
-      std::exchange(kernel.data.b, StoredMatrix{128, 24, false, stored(kernel.b_columns).words});
+  const StoredMatrix right = std::exchange(kernel.data.b, StoredMatrix{128, 24, false, stored(kernel.b_columns).words});
   expect_cause(kernel.diagnose(), "operand-layout", {"B is taken as column-major"});
   kernel.data.b = right;
   kernel.data.d = {32, 24, false, stored(kernel.compute().transposed()).words};
@@ -309,9 +294,8 @@ TEST(CrosscheckKernel, NamesAKernelWithoutTensorCores) {
     for (std::size_t j = 0; j < 8; ++j) {
       float sum = 0;
       for (std::size_t k = 0; k < 128; ++k) {
-        sum = std::fma(
-            static_cast<float>(numerics::to_double(kernel.a(i, k), DataType::kF16)),
-            static_cast<float>(numerics::to_double(kernel.b_columns(j, k), DataType::kF16)), sum);
+        sum = std::fma(static_cast<float>(numerics::to_double(kernel.a(i, k), DataType::kF16)),
+                       static_cast<float>(numerics::to_double(kernel.b_columns(j, k), DataType::kF16)), sum);
       }
       kernel.data.d.words[i * 8 + j] = numerics::from_double(sum, DataType::kF32);
     }

@@ -11,9 +11,12 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sptc::check::kernel {
 namespace {
@@ -38,19 +41,13 @@ class KernelFile : public testing::Test {
   std::filesystem::path path(const std::string& name) const { return temporary.path() / name; }
 
   static json valid() {
-    return {{"schema", "sptcsim-kernel/0.1"},
-            {"name", "spmm"},
-            {"architecture", "A100"},
-            {"instruction", "mma.sp.m16n8k32.f32.f16.f16.f32"},
-            {"a", {{"file", "a.npy"}}},
-            {"metadata", {{"file", "e.npy"}, {"layout", "canonical"}}},
-            {"b", {{"file", "b.npy"}}},
-            {"d", {{"file", "d.npy"}}}};
+    return {{"schema", "sptcsim-kernel/0.1"}, {"name", "spmm"},
+            {"architecture", "A100"},         {"instruction", "mma.sp.m16n8k32.f32.f16.f16.f32"},
+            {"a", {{"file", "a.npy"}}},       {"metadata", {{"file", "e.npy"}, {"layout", "canonical"}}},
+            {"b", {{"file", "b.npy"}}},       {"d", {{"file", "d.npy"}}}};
   }
 
-  KernelCase read(const json& file) const {
-    return parse_kernel_file(file.dump(), "kernel.json", temporary.path());
-  }
+  KernelCase read(const json& file) const { return parse_kernel_file(file.dump(), "kernel.json", temporary.path()); }
 
   bool bit_exact(const json& file) const {
     const KernelCase read_back = read(file);
@@ -58,8 +55,7 @@ class KernelFile : public testing::Test {
   }
 
   /// Expects that the file with `change` is refused with a sentence that contains `parts`.
-  void expect_refused(const std::function<void(json&)>& change,
-                      std::initializer_list<std::string_view> parts) const {
+  void expect_refused(const std::function<void(json&)>& change, std::initializer_list<std::string_view> parts) const {
     json file = valid();
     change(file);
     support::expect_input_error([&] { read(file); }, parts);
@@ -80,10 +76,9 @@ TEST_F(KernelFile, TakesColumnsAndSafetensors) {
   json file = valid();
   file["b"] = {{"file", "b_columns.npy"}, {"order", "column"}};
   EXPECT_TRUE(bit_exact(file));
-  const io::Tensor tensors[] = {
-      io::make_tensor("weight", kernel.compressed.values, DataType::kF16),
-      io::make_tensor("input", kernel.b_columns.transposed(), DataType::kF16),
-      io::make_tensor("output", kernel.compute(), DataType::kF32)};
+  const io::Tensor tensors[] = {io::make_tensor("weight", kernel.compressed.values, DataType::kF16),
+                                io::make_tensor("input", kernel.b_columns.transposed(), DataType::kF16),
+                                io::make_tensor("output", kernel.compute(), DataType::kF32)};
   io::write_safetensors(path("all.safetensors"), tensors);
   file["a"] = {{"file", "all.safetensors"}, {"tensor", "weight"}};
   file["b"] = {{"file", "all.safetensors"}, {"tensor", "input"}};
@@ -91,6 +86,43 @@ TEST_F(KernelFile, TakesColumnsAndSafetensors) {
   EXPECT_TRUE(bit_exact(file));
   file["a"].erase("tensor");
   support::expect_input_error([&] { read(file); }, {"/a", "several tensors"});
+}
+
+TEST_F(KernelFile, TakesTheTypesOfSafetensors) {
+  struct Named {
+    const char* type;
+    const char* stored;
+    std::int64_t bytes;
+    const char* d;
+    std::int64_t d_bytes;
+    DataType d_type;
+  };
+  const auto ones = [](const char* name, const char* stored, std::int64_t rows, std::int64_t cols, std::int64_t bytes) {
+    return io::Tensor{name,
+                      stored,
+                      {rows, cols},
+                      std::vector<std::byte>(static_cast<std::size_t>(rows * cols * bytes), std::byte{1})};
+  };
+  for (const Named& one :
+       {Named{"bf16", "BF16", 2, "BF16", 2, DataType::kBf16}, Named{"e4m3", "F8_E4M3", 1, "F16", 2, DataType::kF16},
+        Named{"e5m2", "F8_E5M2", 1, "F32", 4, DataType::kF32}, Named{"s8", "I8", 1, "I32", 4, DataType::kS32}}) {
+    const io::Tensor tensors[] = {ones("fc.weight", one.stored, 16, 32, one.bytes),
+                                  ones("x", one.stored, 32, 8, one.bytes), ones("y", one.d, 16, 8, one.d_bytes),
+                                  ones("fc.bias", "BF16", 1, 16, 2)};
+    io::write_safetensors(path("x.safetensors"), tensors);
+    const auto named = [](const char* tensor) { return json{{"file", "x.safetensors"}, {"tensor", tensor}}; };
+    json file{{"schema", "sptcsim-kernel/0.1"}, {"architecture", "sm_89"}, {"types", {{"a", one.type}}},
+              {"a", named("fc.weight")},        {"b", named("x")},         {"d", named("y")}};
+    if (one.d_type != DataType::kS32) {
+      file["epilogue"]["bias"] = named("fc.bias");
+    }
+    const KernelData data = read(file).data;
+    EXPECT_EQ(data.a.words.front(), one.bytes == 2 ? 0x0101U : 0x01U) << one.type;
+    EXPECT_EQ(data.d_type, one.d_type) << one.type;
+    EXPECT_EQ(data.bias.size(), one.d_type == DataType::kS32 ? 0U : 16U) << one.type;
+    file["types"]["a"] = "f16";
+    support::expect_input_error([&] { read(file); }, {"/a: x.safetensors: elements are ", one.stored, "bits of f16"});
+  }
 }
 
 TEST_F(KernelFile, TakesTheTypeOfDThatItsFileSays) {
@@ -143,19 +175,20 @@ TEST_F(KernelFile, GivesWayToWhatACallerSays) {
   choice.arch = "H100";
   choice.instruction = "mma.sp.m16n8k16.f32.f16.f16.f32";
   choice.k_order = "split_k=2,reduction=tree";
+  choice.tolerance = "ulps:3";
   const KernelCase chosen = parse_kernel_file(file.dump(), "f", temporary.path(), choice);
   EXPECT_EQ(chosen.target.name, "sm_90");
   EXPECT_EQ(chosen.declared.instruction.shape.k, 16);
   EXPECT_EQ(chosen.declared.order.slices, 2);
   EXPECT_EQ(chosen.declared.order.reduction, Reduction::kTree);
+  EXPECT_EQ(chosen.tolerance.ulps, 3U);
   for (const auto& [order, part] : {std::pair{"split_k=", "--k-order must be KEY=VALUE,..."},
                                     {"=3", "--k-order must be"},
                                     {"split_k=two", "--k-order: /split_k: "},
                                     {"split_k=99999999999", "--k-order: /split_k: "},
                                     {"reduction=tree", "split_k"}}) {
     choice.k_order = order;
-    support::expect_input_error(
-        [&] { parse_kernel_file(file.dump(), "f", temporary.path(), choice); }, {part});
+    support::expect_input_error([&] { parse_kernel_file(file.dump(), "f", temporary.path(), choice); }, {part});
   }
 }
 
@@ -225,10 +258,8 @@ TEST_F(KernelFile, RefusesEpiloguesThatNoKernelHas) {
   io::write_npy(path("b8.npy"), base::Matrix<numerics::Word>(64, 24), DataType::kS8);
   io::write_npy(path("d32.npy"), base::Matrix<numerics::Word>(32, 24), DataType::kS32);
   const Refusal refusals[] = {
-      {[](json& f) { f["epilogue"]["alpha"] = "2"; },
-       "/epilogue/alpha: must be a number of f32, not \"2\""},
-      {[](json& f) { f["epilogue"]["scale_d"] = 1e300; },
-       "/epilogue/scale_d: must be a number of f32, not 1e+300"},
+      {[](json& f) { f["epilogue"]["alpha"] = "2"; }, "/epilogue/alpha: must be a number of f32, not \"2\""},
+      {[](json& f) { f["epilogue"]["scale_d"] = 1e300; }, "/epilogue/scale_d: must be a number of f32, not 1e+300"},
       {[](json& f) { f["epilogue"]["activation"] = "rely"; },
        "/epilogue/activation: must be one of 'rely' (nearest valid: 'relu'; allowed: none, relu)"},
       {[](json& f) {
@@ -262,14 +293,12 @@ TEST_F(KernelFile, RefusesWhatItDoesNotUnderstand) {
   expect_refused([](json& f) { f["schema"] = "x"; }, {"/schema", "sptcsim-kernel/0.1"});
   expect_refused([](json& f) { f["metdata"] = 1; }, {"metdata", "metadata"});
   expect_refused([](json& f) { f["architecture"] = "A200"; }, {"/architecture", "A100"});
-  expect_refused([](json& f) { f["instruction"] = "m16n8k7.f32.f16.f16.f32"; },
-                 {"/instruction", "near ones"});
+  expect_refused([](json& f) { f["instruction"] = "m16n8k7.f32.f16.f16.f32"; }, {"/instruction", "near ones"});
   expect_refused([](json& f) { f["instruction"] = "mma.m8n8k4.f64.f64.f64.f64"; }, {"f64"});
   expect_refused([](json& f) { f["types"] = {{"a", "f16"}}; }, {"either"});
   expect_refused([](json& f) { f["sparse"] = true; }, {"/sparse"});
   expect_refused([](json& f) { f["d"]["type"] = "s32"; }, {"/d/type", "f32, f16, bf16"});
-  expect_refused([](json& f) { f["metadata"]["layout"] = "row"; },
-                 {"/metadata/layout", "canonical"});
+  expect_refused([](json& f) { f["metadata"]["layout"] = "row"; }, {"/metadata/layout", "canonical"});
   expect_refused([](json& f) { f["metadata"]["selector"] = 1; }, {"/metadata/selector", "lanes"});
   expect_refused([](json& f) { f["k_order"] = {{"split_k", 0}}; }, {"/k_order/split_k"});
   expect_refused([](json& f) { f["k_order"] = {{"reduction", "tree"}}; }, {"split_k"});
@@ -303,8 +332,7 @@ TEST_F(KernelFile, RefusesTensorsThatDoNotFit) {
       },
       {"C must be [32, 24], not [64, 24] (m = 32 from A, n = 24 and k = 64 from B)"});
   io::write_npy(path("b62.npy"), base::Matrix<numerics::Word>(62, 24), DataType::kF16);
-  expect_refused([](json& f) { f["b"]["file"] = "b62.npy"; },
-                 {"k = 62 is no multiple of 4, a group of 2:4"});
+  expect_refused([](json& f) { f["b"]["file"] = "b62.npy"; }, {"k = 62 is no multiple of 4, a group of 2:4"});
   io::write_file(path("kernel.json"), valid().dump());
   EXPECT_EQ(support::input_error_of([&] {
               read_kernel_file(path("kernel.json"), {"gemm", {}});

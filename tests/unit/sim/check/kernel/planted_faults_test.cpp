@@ -14,39 +14,32 @@ namespace {
 
 TEST(PlantedFaults, OfMetadataAreNamed) {
   expect_named("-0.0 taken for a non-zero", "negative-zero", {"-0.0"}, with_negative_zeros(sparse));
-  expect_named("metadata rows exchanged", "metadata-rows", {"row i ^ 8", "rows 32 to 47"},
-               with_moved_nibbles(sparse, {32, 47, 0, 95}, [](std::size_t i, std::size_t g) {
-                 return std::pair(i ^ 8, g);
-               }));
+  expect_named(
+      "metadata rows exchanged", "metadata-rows", {"row i ^ 8", "rows 32 to 47"},
+      with_moved_nibbles(sparse, {32, 47, 0, 95}, [](std::size_t i, std::size_t g) { return std::pair(i ^ 8, g); }));
   expect_named("metadata of one row for another", "metadata-rows", {"rows 6 and 9 are exchanged"},
-               with_moved_nibbles(
-                   {"L40S", kFp8Sparse, 64, 48, 256}, {0, 63, 0, 47},
-                   [](std::size_t i, std::size_t g) { return std::pair(swapped(i, 6, 9), g); }));
-  expect_named("metadata words swapped in pairs in a tile", "metadata-words",
-               {"rows 64 to 95", "pairs of 16 bits"},
-               with_moved_nibbles(sparse, {64, 95, 0, 95}, [](std::size_t i, std::size_t g) {
-                 return std::pair(i, g ^ 4);
-               }));
+               with_moved_nibbles({"L40S", kFp8Sparse, 64, 48, 256}, {0, 63, 0, 47},
+                                  [](std::size_t i, std::size_t g) { return std::pair(swapped(i, 6, 9), g); }));
+  expect_named(
+      "metadata words swapped in pairs in a tile", "metadata-words", {"rows 64 to 95", "pairs of 16 bits"},
+      with_moved_nibbles(sparse, {64, 95, 0, 95}, [](std::size_t i, std::size_t g) { return std::pair(i, g ^ 4); }));
   expect_named("metadata of a k-tile late", "metadata-words", {"32 bits late", "columns 0 to 47"},
-               with_moved_nibbles(sparse, {0, 127, 0, 47}, [](std::size_t i, std::size_t g) {
-                 return std::pair(i, g < 8 ? g : g - 8);
-               }));
-  expect_named("metadata of the second of two instructions for both", "metadata-words",
-               {"has the second of each pair of 32 bits twice"},
-               with_moved_nibbles(sparse, {0, 127, 0, 95}, [](std::size_t i, std::size_t g) {
-                 return std::pair(i, g | 8);
-               }));
+               with_moved_nibbles(sparse, {0, 127, 0, 47},
+                                  [](std::size_t i, std::size_t g) { return std::pair(i, g < 8 ? g : g - 8); }));
+  expect_named(
+      "metadata of the second of two instructions for both", "metadata-words",
+      {"has the second of each pair of 32 bits twice"},
+      with_moved_nibbles(sparse, {0, 127, 0, 95}, [](std::size_t i, std::size_t g) { return std::pair(i, g | 8); }));
   expect_named("metadata of one stage stale", "metadata-words",
                {"rows 0 to 63", "in place of the metadata of k 96 to 127 that of k 64 to 95"},
                with_moved_nibbles(sparse, {0, 63, 0, 95}, [](std::size_t i, std::size_t g) {
                  return std::pair(i, g >= 24 && g < 32 ? g - 8 : g);
                }));
-  expect_named("values of one row for another", "value-rows",
-               {"of the values of A rows 6 and 9 are exchanged"},
+  expect_named("values of one row for another", "value-rows", {"of the values of A rows 6 and 9 are exchanged"},
                with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
-                 kernel.compressed.values = moved_elements(
-                     kernel.compressed.values,
-                     [](std::size_t i, std::size_t t) { return std::pair(swapped(i, 6, 9), t); });
+                 kernel.compressed.values = moved_elements(kernel.compressed.values, [](std::size_t i, std::size_t t) {
+                   return std::pair(swapped(i, 6, 9), t);
+                 });
                }));
   expect_named("metadata of PyTorch's old encoder", "metadata-encoder", {"old order"},
                with_old_encoder({"A100", kBrainSparse, 64, 48, 256}));
@@ -55,11 +48,9 @@ TEST(PlantedFaults, OfMetadataAreNamed) {
 TEST(PlantedFaults, OfEpiloguesAreNamed) {
   expect_named("fp8 scales of groups of rows", "scale",
                {"rows 0 to 31 of D are 0.5 times", "rows 32 to 63 of D are 4 times"},
-               with_factors({"L40S", kFp8, 64, 64, 256},
-                            [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; }));
+               with_factors({"L40S", kFp8, 64, 64, 256}, [](std::size_t i, std::size_t) { return i < 32 ? 0.5 : 4; }));
   expect_named("scales of columns", "scale", {"columns 0 to 15 of D are 2 times"},
-               with_factors({"L40S", kFp8, 64, 32, 256},
-                            [](std::size_t, std::size_t j) { return j < 16 ? 2 : 0.25; }));
+               with_factors({"L40S", kFp8, 64, 32, 256}, [](std::size_t, std::size_t j) { return j < 16 ? 2 : 0.25; }));
   expect_named("sums rounded to f16", "d-type", {"rounded to f16"},
                with_epilogue(half, {}, {}, {.through = DataType::kF16}));
   expect_named("D rounded toward zero", "d-type", {"toward zero"},
@@ -70,60 +61,66 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
                with_epilogue(narrow, {.activation = Activation::kRelu}, some_bias(96), {}));
   expect_named("beta ignored", "epilogue", {"beta is taken for 1 instead of 0.5"},
                with_epilogue(with_c, {.beta = 0.5F}, {}, {}));
-  expect_named(
-      "alpha applied to C", "epilogue", {"alpha multiplies C, too"},
-      with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.5F}, {}, {.alpha = 0.75F, .beta = 0.375F}));
-  expect_named("bias of the row before", "epilogue",
-               {"row i takes the bias of row i - 1, around the end"},
+  expect_named("alpha applied to C", "epilogue", {"alpha multiplies C, too"},
+               with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.5F}, {}, {.alpha = 0.75F, .beta = 0.375F}));
+  expect_named("bias of the row before", "epilogue", {"row i takes the bias of row i - 1, around the end"},
                with_epilogue(half, {}, some_bias(128), {.bias_shift = -1}));
-  expect_named(
-      "alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"},
-      with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.25F}, {}, {.alpha = 0.25F, .beta = 0.75F}));
+  expect_named("alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"},
+               with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.25F}, {}, {.alpha = 0.25F, .beta = 0.75F}));
   expect_named("scale of fp8 A off", "scale", {"scale of A is not applied"},
                with_epilogue({"L40S", kFp8, 64, 64, 256}, {.scale_a = 0.0371F}, {}, {}));
 }
 
+TEST(PlantedFaults, OfAddendsAreNamed) {
+  constexpr float kScale = 0.0371F;
+  expect_named("no C", "epilogue", {"C is not added"}, with_epilogue(with_c, {}, {}, {.c_times = 0}));
+  expect_named("a bias of columns", "epilogue", {"the bias runs along n instead of m"},
+               with_epilogue(square, {}, some_bias(64), {.bias_of_columns = true}));
+  expect_named("bias after ReLU", "epilogue", {"the bias is added after the activation"},
+               with_epilogue(half, {.activation = Activation::kRelu}, some_bias(128),
+                             {.bias_after_activation = true, .activation = Activation::kRelu}));
+  expect_named("alpha ignored", "epilogue", {"alpha is taken for 1 instead of 0.75"},
+               with_epilogue(half, {.alpha = 0.75F}, {}, {}));
+  expect_named("scale of fp8 A twice", "scale", {"scale of A is applied twice"},
+               with_epilogue({"L40S", kFp8, 64, 64, 256}, {.scale_a = kScale}, {}, {.scale_a = kScale * kScale}));
+}
+
 TEST(PlantedFaults, OfFragmentsAreNamed) {
+  expect_named("fp8 twice too large in a CTA", "scale", {"rows 32 to 63 x columns 0 to 31", "2 times"},
+               with_factors({"L40S", kFp8Sparse, 64, 64, 256},
+                            [](std::size_t i, std::size_t j) { return i >= 32 && j < 32 ? 2 : 1; }));
   expect_named(
-      "fp8 twice too large in a CTA", "scale", {"rows 32 to 63 x columns 0 to 31", "2 times"},
-      with_factors({"L40S", kFp8Sparse, 64, 64, 256},
-                   [](std::size_t i, std::size_t j) { return i >= 32 && j < 32 ? 2 : 1; }));
-  expect_named("ldmatrix of B without .trans", "transposed-fragments", {"8 x 8 blocks of B"},
-               with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
-                                   [](std::size_t i, std::size_t k) {
-                                     return std::pair(i / 8 * 8 + k % 8, k / 8 * 8 + i % 8);
-                                   }));
-  expect_named("B loaded with the addresses of A", "permuted-fragments",
-               {"16 x 16 block of B the quarters off the diagonal", "with the addresses of A"},
-               with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
-                                   [](std::size_t j, std::size_t k) {
-                                     const bool moves = j / 8 % 2 != k / 8 % 2;
-                                     return moves ? std::pair(j ^ 8, k ^ 8) : std::pair(j, k);
-                                   }));
+      "ldmatrix of B without .trans", "transposed-fragments", {"8 x 8 blocks of B"},
+      with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns, [](std::size_t i, std::size_t k) {
+        return std::pair(i / 8 * 8 + k % 8, k / 8 * 8 + i % 8);
+      }));
   expect_named(
-      "a swizzle of A that is not undone", "swizzle",
-      {"128-byte swizzle of A", "rows 1 to 7, 9 to 15, 17 to 23 and 25 to 31 x all 64 columns"},
-      with_moved_elements(
-          square, {0, 31, 0, 63}, &SyntheticKernel::a,
-          [](std::size_t i, std::size_t k) { return std::pair(i, (k / 8 ^ i % 8) * 8 + k % 8); }));
-  expect_named("a swizzle of row-major B that is not undone", "swizzle",
-               {"64-byte swizzle of B", "where a line is of one k"},
-               with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
-                                   [](std::size_t j, std::size_t k) {
-                                     return std::pair((j / 8 ^ (k / 2 & 3)) * 8 + j % 8, k);
-                                   }));
+      "B loaded with the addresses of A", "permuted-fragments",
+      {"16 x 16 block of B the quarters off the diagonal", "with the addresses of A"},
+      with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns, [](std::size_t j, std::size_t k) {
+        const bool moves = j / 8 % 2 != k / 8 % 2;
+        return moves ? std::pair(j ^ 8, k ^ 8) : std::pair(j, k);
+      }));
+  expect_named("a swizzle of A that is not undone", "swizzle",
+               {"128-byte swizzle of A", "rows 1 to 7, 9 to 15, 17 to 23 and 25 to 31 x all 64 columns"},
+               with_moved_elements(square, {0, 31, 0, 63}, &SyntheticKernel::a, [](std::size_t i, std::size_t k) {
+                 return std::pair(i, (k / 8 ^ i % 8) * 8 + k % 8);
+               }));
+  expect_named(
+      "a swizzle of row-major B that is not undone", "swizzle", {"64-byte swizzle of B", "where a line is of one k"},
+      with_moved_elements(square, {0, 63, 0, 63}, &SyntheticKernel::b_columns, [](std::size_t j, std::size_t k) {
+        return std::pair((j / 8 ^ (k / 2 & 3)) * 8 + j % 8, k);
+      }));
   expect_named("halves of A exchanged in a stage", "permuted-fragments",
                {"rows 32 to 63", "in k 96 to 127 line i of A is line i ^ 8"},
                with_moved_elements(square, {32, 63, 0, 63}, &SyntheticKernel::a,
-                                   [](std::size_t i, std::size_t k) {
-                                     return std::pair(k / 32 == 3 ? i ^ 8 : i, k);
-                                   }));
-  expect_named("columns of B one on in a stage, sparse", "permuted-fragments",
-               {"in k 64 to 127 line i of B is line i + 1 within 8 lines"},
-               with_moved_elements(sparse, {0, 127, 0, 95}, &SyntheticKernel::b_columns,
-                                   [](std::size_t j, std::size_t k) {
-                                     return std::pair(k / 64 == 1 ? j / 8 * 8 + (j + 1) % 8 : j, k);
-                                   }));
+                                   [](std::size_t i, std::size_t k) { return std::pair(k / 32 == 3 ? i ^ 8 : i, k); }));
+  expect_named(
+      "columns of B one on in a stage, sparse", "permuted-fragments",
+      {"in k 64 to 127 line i of B is line i + 1 within 8 lines"},
+      with_moved_elements(sparse, {0, 127, 0, 95}, &SyntheticKernel::b_columns, [](std::size_t j, std::size_t k) {
+        return std::pair(k / 64 == 1 ? j / 8 * 8 + (j + 1) % 8 : j, k);
+      }));
   expect_named("an accumulator that is not cleared", "uncleared-accumulator",
                {"rows 32 to 63 x columns 0 to 31", "sums of rows 0 to 31 x columns 32 to 63"}, [] {
                  Plant plant(square);
@@ -137,30 +134,25 @@ TEST(PlantedFaults, OfFragmentsAreNamed) {
                  plant.replace(other, {32, 63, 0, 31});
                  return plant.kernel.diagnose();
                }());
-  expect_named("a warp along K that adds nothing", "missing-k",
-               {"k-tile 1 of every 2 tiles of 32 k"},
-               with_moved_k(square, {0, 63, 32, 63}, 32, true, true,
-                            [](int t) { return t % 2 == 1 ? -1 : t; }));
+  expect_named("a warp along K that adds nothing", "missing-k", {"k-tile 1 of every 2 tiles of 32 k"},
+               with_moved_k(square, {0, 63, 32, 63}, 32, true, true, [](int t) { return t % 2 == 1 ? -1 : t; }));
 }
 
 TEST(PlantedFaults, OfOperandsAreNamed) {
   expect_named("metadata in Sparse-Marlin's order", "metadata-layout", {"Sparse-Marlin"}, [] {
     Plant plant(sparse);
     const sparsity::CompressedMatrix& a = plant.kernel.compressed;
-    const auto reordered =
-        sparsity::pack_metadata(a.nibbles, {a.type, sparsity::MetadataOrder::kMarlin});
+    const auto reordered = sparsity::pack_metadata(a.nibbles, {a.type, sparsity::MetadataOrder::kMarlin});
     std::copy_n(reordered.data(), reordered.size(), plant.kernel.data.metadata->array.bits.begin());
     return plant.kernel.diagnose();
   }());
   expect_named("rows of A exchanged under C", "permuted-rows", {"of A rows 7 and 41 are exchanged"},
-               with_moved_elements(
-                   with_c, {0, 63, 0, 63}, &SyntheticKernel::a,
-                   [](std::size_t i, std::size_t k) { return std::pair(swapped(i, 7, 41), k); }));
+               with_moved_elements(with_c, {0, 63, 0, 63}, &SyntheticKernel::a,
+                                   [](std::size_t i, std::size_t k) { return std::pair(swapped(i, 7, 41), k); }));
   expect_named(
       "columns of B twice under C", "duplicated-columns", {"of B column i holds column i - 8"},
-      with_moved_elements(
-          with_c, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
-          [](std::size_t j, std::size_t k) { return std::pair(j >= 8 && j < 16 ? j - 8 : j, k); }));
+      with_moved_elements(with_c, {0, 63, 0, 63}, &SyntheticKernel::b_columns,
+                          [](std::size_t j, std::size_t k) { return std::pair(j >= 8 && j < 16 ? j - 8 : j, k); }));
   expect_named("s8 taken for u8", "operand-type", {"B is taken for u8"}, [] {
     Plant plant({"A100", kBytes, 64, 48, 256});
     SyntheticKernel other = plant.kernel;

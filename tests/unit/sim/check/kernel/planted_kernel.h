@@ -51,8 +51,7 @@ struct Place {
 /// A kernel whose D tests compute again for parts of it.
 class Plant {
  public:
-  explicit Plant(const Shape& shape)
-      : kernel(shape.arch, shape.instruction, shape.m, shape.n, shape.k, shape.with_c) {
+  explicit Plant(const Shape& shape) : kernel(shape.arch, shape.instruction, shape.m, shape.n, shape.k, shape.with_c) {
     kernel.data.d_type = shape.d_type;
     store(kernel.compute());
   }
@@ -101,9 +100,7 @@ inline void move_k(SyntheticKernel& kernel, std::size_t tile, bool of_a, bool of
       for (std::size_t at = 0; at < to.cols(); ++at) {
         const int tile_of_source = source(static_cast<int>(at / width));
         to(row, at) =
-            tile_of_source < 0
-                ? empty
-                : from(row, static_cast<std::size_t>(tile_of_source) * width + at % width);
+            tile_of_source < 0 ? empty : from(row, static_cast<std::size_t>(tile_of_source) * width + at % width);
       }
     }
   };
@@ -119,10 +116,9 @@ inline void move_k(SyntheticKernel& kernel, std::size_t tile, bool of_a, bool of
   }
   const auto& pattern = kernel.compressed.pattern;
   copy(kernel.compressed.values, before.compressed.values,
-       tile * static_cast<std::size_t>(pattern.kept) / static_cast<std::size_t>(pattern.group),
-       Word{0});
-  copy(kernel.compressed.nibbles, before.compressed.nibbles,
-       tile / static_cast<std::size_t>(pattern.group), sparsity::kEmptyGroupNibble);
+       tile * static_cast<std::size_t>(pattern.kept) / static_cast<std::size_t>(pattern.group), Word{0});
+  copy(kernel.compressed.nibbles, before.compressed.nibbles, tile / static_cast<std::size_t>(pattern.group),
+       sparsity::kEmptyGroupNibble);
 }
 
 /// From which row and column an element comes.
@@ -150,8 +146,7 @@ inline KernelDiagnosis with_operands(const Shape& shape, const Place& place,
   return plant.kernel.diagnose();
 }
 
-inline KernelDiagnosis with_moved_nibbles(const Shape& shape, const Place& place,
-                                          const Source& source) {
+inline KernelDiagnosis with_moved_nibbles(const Shape& shape, const Place& place, const Source& source) {
   return with_operands(shape, place, [&](SyntheticKernel& kernel) {
     kernel.compressed.nibbles = moved_elements(kernel.compressed.nibbles, source);
   });
@@ -159,22 +154,18 @@ inline KernelDiagnosis with_moved_nibbles(const Shape& shape, const Place& place
 
 /// `operand`: A or the columns of B.
 inline KernelDiagnosis with_moved_elements(const Shape& shape, const Place& place,
-                                           base::Matrix<Word> SyntheticKernel::*operand,
-                                           const Source& source) {
-  return with_operands(shape, place, [&](SyntheticKernel& kernel) {
-    kernel.*operand = moved_elements(kernel.*operand, source);
-  });
+                                           base::Matrix<Word> SyntheticKernel::*operand, const Source& source) {
+  return with_operands(shape, place,
+                       [&](SyntheticKernel& kernel) { kernel.*operand = moved_elements(kernel.*operand, source); });
 }
 
-inline KernelDiagnosis with_moved_k(const Shape& shape, const Place& place, std::size_t tile,
-                                    bool of_a, bool of_b, const std::function<int(int)>& source) {
-  return with_operands(shape, place,
-                       [&](SyntheticKernel& kernel) { move_k(kernel, tile, of_a, of_b, source); });
+inline KernelDiagnosis with_moved_k(const Shape& shape, const Place& place, std::size_t tile, bool of_a, bool of_b,
+                                    const std::function<int(int)>& source) {
+  return with_operands(shape, place, [&](SyntheticKernel& kernel) { move_k(kernel, tile, of_a, of_b, source); });
 }
 
 /// D lacks k of `tile`-th tile at `place`.
-inline KernelDiagnosis without_k(const Shape& shape, const Place& place, std::size_t tile,
-                                 int missing, int count = 1) {
+inline KernelDiagnosis without_k(const Shape& shape, const Place& place, std::size_t tile, int missing, int count = 1) {
   return with_moved_k(shape, place, tile, true, true,
                       [&](int t) { return t >= missing && t < missing + count ? -1 : t; });
 }
@@ -200,8 +191,7 @@ inline KernelDiagnosis with_word(const Shape& shape, const Place& place, Word wo
 }
 
 /// D[i, j] is `factor(i, j)` times what it should be.
-inline KernelDiagnosis with_factors(const Shape& shape,
-                                    const std::function<double(std::size_t, std::size_t)>& factor) {
+inline KernelDiagnosis with_factors(const Shape& shape, const std::function<double(std::size_t, std::size_t)>& factor) {
   Plant plant(shape);
   for (std::size_t i = 0; i < shape.m; ++i) {
     for (std::size_t j = 0; j < shape.n; ++j) {
@@ -213,8 +203,8 @@ inline KernelDiagnosis with_factors(const Shape& shape,
 }
 
 /// D is `change` of its accumulators.
-inline KernelDiagnosis with_epilogue(const Shape& shape, const Epilogue& declared,
-                                     const std::vector<float>& bias, const Epilogue& executed) {
+inline KernelDiagnosis with_epilogue(const Shape& shape, const Epilogue& declared, const std::vector<float>& bias,
+                                     const Epilogue& executed) {
   Plant plant(shape);
   KernelModel model = plant.kernel.declared;
   plant.kernel.declared.epilogue = declared;
@@ -222,8 +212,7 @@ inline KernelDiagnosis with_epilogue(const Shape& shape, const Epilogue& declare
   model.epilogue = executed;
   model.order.c_in_epilogue = true;
   plant.kernel.data.bias = bias;
-  const KernelOperands operands =
-      arrange(plant.kernel.data, model, Selection::all(plant.kernel.data));
+  const KernelOperands operands = arrange(plant.kernel.data, model, Selection::all(plant.kernel.data));
   plant.kernel.data.d = stored(execute(plant.kernel.data, model, operands));
   return plant.kernel.diagnose();
 }
@@ -276,8 +265,7 @@ inline KernelDiagnosis with_old_encoder(const Shape& shape) {
   kernel.store_operands();
   plant.store(kernel.compute());
   SyntheticKernel other = kernel;
-  other.compressed.nibbles =
-      sparsity::encode_as_pytorch(kernel.compressed, sparsity::PyTorchEncoder::kOld).nibbles;
+  other.compressed.nibbles = sparsity::encode_as_pytorch(kernel.compressed, sparsity::PyTorchEncoder::kOld).nibbles;
   plant.replace(other, plant.everywhere());
   return kernel.diagnose();
 }
@@ -288,9 +276,8 @@ inline std::size_t swapped(std::size_t i, std::size_t a, std::size_t b) {
 
 /// What the diagnosis says and where, in one text.
 inline std::string told(const KernelDiagnosis& diagnosis) {
-  return diagnosis.fitting.empty()
-             ? "nothing"
-             : diagnosis.fitting.front().cause + ": " + diagnosis.fitting.front().text;
+  return diagnosis.fitting.empty() ? "nothing"
+                                   : diagnosis.fitting.front().cause + ": " + diagnosis.fitting.front().text;
 }
 
 inline const Shape half{"A100", kHalf, 128, 96, 256};
@@ -300,8 +287,7 @@ inline const Shape with_c{"A100", kBrain, 64, 64, 192, true};
 inline const Shape square{"A100", kHalf, 64, 64, 256};
 
 /// Expects that `fault` is named `cause`, with `parts` in its text: what and where.
-inline void expect_named(std::string_view fault, std::string_view cause,
-                         std::initializer_list<std::string_view> parts,
+inline void expect_named(std::string_view fault, std::string_view cause, std::initializer_list<std::string_view> parts,
                          const KernelDiagnosis& diagnosis) {
   EXPECT_FALSE(diagnosis.bit_exact()) << fault;
   ASSERT_FALSE(diagnosis.fitting.empty()) << fault << ": not named";

@@ -40,69 +40,52 @@ KernelDiagnosis with_k_twice(const Shape& shape, std::size_t tile, std::size_t d
 TEST(PlantedFaults, OfMissingAndDoubledKAreNamed) {
   expect_named("two missing k-tiles of a CTA", "missing-k",
                {"rows 0 to 63 x columns 32 to 95", "lacks k 32 to 63, k 192 to 223"},
-               with_moved_k(half, {0, 63, 32, 95}, 32, true, true,
-                            [](int t) { return t == 1 || t == 6 ? -1 : t; }));
-  expect_named("missing k-tile of a CTA", "missing-k",
-               {"rows 64 to 127 x columns 32 to 63", "k 96 to 127"},
+               with_moved_k(half, {0, 63, 32, 95}, 32, true, true, [](int t) { return t == 1 || t == 6 ? -1 : t; }));
+  expect_named("missing k-tile of a CTA", "missing-k", {"rows 64 to 127 x columns 32 to 63", "k 96 to 127"},
                without_k(half, {64, 127, 32, 63}, 32, 3));
   expect_named("missing k-tile of a CTA, sparse", "missing-k",
-               {"rows 32 to 63 x columns 48 to 95", "lacks k 64 to 127"},
-               without_k(sparse, {32, 63, 48, 95}, 64, 1));
+               {"rows 32 to 63 x columns 48 to 95", "lacks k 64 to 127"}, without_k(sparse, {32, 63, 48, 95}, 64, 1));
   expect_named("missing tail of K", "missing-k", {"all 96 rows", "lacks k 304 to 319"},
                without_k(narrow, {0, 95, 0, 63}, 16, 19));
-  expect_named("missing k in integers", "missing-k",
-               {"rows 0 to 63 x columns 64 to 127", "k 128 to 191"},
+  expect_named("missing k in integers", "missing-k", {"rows 0 to 63 x columns 64 to 127", "k 128 to 191"},
                without_k({"A100", kBytes, 128, 128, 512}, {0, 63, 64, 127}, 64, 2));
   expect_named("missing half of K, tf32", "missing-k", {"rows 16 to 31", "lacks k 64 to 127"},
                without_k({"A100", kTf32Sparse, 64, 32, 128}, {16, 31, 0, 31}, 32, 2, 2));
-  expect_named("missing first k with C", "missing-k",
-               {"rows 32 to 63 x columns 0 to 31", "k 0 to 31"},
+  expect_named("missing first k with C", "missing-k", {"rows 32 to 63 x columns 0 to 31", "k 0 to 31"},
                without_k(with_c, {32, 63, 0, 31}, 32, 0));
-  expect_named("a k-tile twice", "doubled-k", {"all 64 rows", "D has k 96 to 127 twice"},
-               with_k_twice(square, 32, 3));
-  expect_named("a first k-tile twice, sparse", "doubled-k",
-               {"all 128 rows", "D has k 0 to 63 twice"}, with_k_twice(sparse, 64, 0));
-  expect_named(
-      "a slice of split-K twice", "doubled-k", {"D has slice 1 of the 4 slices of K twice"}, [] {
-        Plant plant(half);
-        SyntheticKernel& kernel = plant.kernel;
-        kernel.declared.order.slices = 4;
-        KernelModel model = kernel.declared;
-        model.order.repeated_slice = 1;
-        kernel.data.d = stored(
-            execute(kernel.data, model, arrange(kernel.data, model, Selection::all(kernel.data))));
-        return kernel.diagnose();
-      }());
+  expect_named("a k-tile twice", "doubled-k", {"all 64 rows", "D has k 96 to 127 twice"}, with_k_twice(square, 32, 3));
+  expect_named("a first k-tile twice, sparse", "doubled-k", {"all 128 rows", "D has k 0 to 63 twice"},
+               with_k_twice(sparse, 64, 0));
+  expect_named("a slice of split-K twice", "doubled-k", {"D has slice 1 of the 4 slices of K twice"}, [] {
+    Plant plant(half);
+    SyntheticKernel& kernel = plant.kernel;
+    kernel.declared.order.slices = 4;
+    KernelModel model = kernel.declared;
+    model.order.repeated_slice = 1;
+    kernel.data.d = stored(execute(kernel.data, model, arrange(kernel.data, model, Selection::all(kernel.data))));
+    return kernel.diagnose();
+  }());
   expect_named("missing k in fp8", "missing-k", {"columns 16 to 31", "k 128 to 255"},
                without_k({"L40S", kFp8, 64, 64, 512}, {0, 63, 16, 31}, 128, 1));
 }
 
 TEST(PlantedFaults, OfKTilesAreNamed) {
-  expect_named(
-      "stale k-tile of A", "duplicated-k-tile",
-      {"rows 0 to 63", "k 64 to 95", "A again k 32 to 63"},
-      with_moved_k(half, {0, 63, 0, 95}, 32, true, false, [](int t) { return t == 2 ? 1 : t; }));
-  expect_named("stale k-tile of B", "duplicated-k-tile",
-               {"columns 64 to 95", "k 128 to 191", "B again k 64 to 127"},
-               with_moved_k(sparse, {0, 127, 64, 95}, 64, false, true,
-                            [](int t) { return t == 2 ? 1 : t; }));
-  expect_named(
-      "stale k-tiles of both", "duplicated-k-tile", {"A and B again k 0 to 31"},
-      with_moved_k(half, {64, 127, 0, 95}, 32, true, true, [](int t) { return t == 7 ? 0 : t; }));
-  expect_named("exchanged k-tiles of A", "exchanged-k-tiles",
-               {"all 64 rows", "k 64 to 95", "k 96 to 127"},
+  expect_named("stale k-tile of A", "duplicated-k-tile", {"rows 0 to 63", "k 64 to 95", "A again k 32 to 63"},
+               with_moved_k(half, {0, 63, 0, 95}, 32, true, false, [](int t) { return t == 2 ? 1 : t; }));
+  expect_named("stale k-tile of B", "duplicated-k-tile", {"columns 64 to 95", "k 128 to 191", "B again k 64 to 127"},
+               with_moved_k(sparse, {0, 127, 64, 95}, 64, false, true, [](int t) { return t == 2 ? 1 : t; }));
+  expect_named("stale k-tiles of both", "duplicated-k-tile", {"A and B again k 0 to 31"},
+               with_moved_k(half, {64, 127, 0, 95}, 32, true, true, [](int t) { return t == 7 ? 0 : t; }));
+  expect_named("exchanged k-tiles of A", "exchanged-k-tiles", {"all 64 rows", "k 64 to 95", "k 96 to 127"},
                with_moved_k(with_c, {0, 63, 0, 63}, 32, true, false, [](int t) {
                  return t == 2 ? 3 : t == 3 ? 2 : t;
                }));
-  expect_named(
-      "A one k-tile late", "permuted-k-tiles", {"tile t of 32 k of B", "t - 1"},
-      with_moved_k(half, {0, 127, 0, 95}, 32, true, false, [](int t) { return (t + 7) % 8; }));
-  expect_named("k-tiles of B swapped in pairs", "permuted-k-tiles",
-               {"64 k of A", "t ^ 1", "columns 0 to 47"},
+  expect_named("A one k-tile late", "permuted-k-tiles", {"tile t of 32 k of B", "t - 1"},
+               with_moved_k(half, {0, 127, 0, 95}, 32, true, false, [](int t) { return (t + 7) % 8; }));
+  expect_named("k-tiles of B swapped in pairs", "permuted-k-tiles", {"64 k of A", "t ^ 1", "columns 0 to 47"},
                with_moved_k(sparse, {0, 127, 0, 47}, 64, false, true, [](int t) { return t ^ 1; }));
-  expect_named(
-      "K summed from another tile on", "k-order", {"from k 96 on"},
-      with_moved_k(half, {0, 127, 0, 95}, 32, true, true, [](int t) { return (t + 3) % 8; }));
+  expect_named("K summed from another tile on", "k-order", {"from k 96 on"},
+               with_moved_k(half, {0, 127, 0, 95}, 32, true, true, [](int t) { return (t + 3) % 8; }));
 }
 
 TEST(PlantedFaults, OfLinesAreNamed) {
@@ -126,12 +109,11 @@ TEST(PlantedFaults, OfLinesAreNamed) {
                with_moved_lines(sparse, true, [](std::size_t i) { return i ^ 8; }));
   expect_named("a row twice", "duplicated-rows", {"row 33 holds row 32"},
                with_moved_lines(narrow, true, [](std::size_t i) { return i == 33 ? 32 : i; }));
+  expect_named("a row everywhere in a tile", "duplicated-rows", {"rows 17 to 31 all hold row 16"},
+               with_moved_lines(half, true, [](std::size_t i) { return i > 16 && i < 32 ? 16 : i; }));
   expect_named(
-      "a row everywhere in a tile", "duplicated-rows", {"rows 17 to 31 all hold row 16"},
-      with_moved_lines(half, true, [](std::size_t i) { return i > 16 && i < 32 ? 16 : i; }));
-  expect_named("rows of another CTA", "duplicated-rows", {"row i - 64", "rows 64 to 127"},
-               with_moved_lines({"A100", kBytesSparse, 128, 64, 256}, true,
-                                [](std::size_t i) { return i >= 64 ? i - 64 : i; }));
+      "rows of another CTA", "duplicated-rows", {"row i - 64", "rows 64 to 127"},
+      with_moved_lines({"A100", kBytesSparse, 128, 64, 256}, true, [](std::size_t i) { return i >= 64 ? i - 64 : i; }));
 }
 
 TEST(PlantedFaults, OfTilesAreNamed) {
@@ -139,13 +121,11 @@ TEST(PlantedFaults, OfTilesAreNamed) {
                with_moved_lines(narrow, false, [](std::size_t j) { return swapped(j, 3, 60); }));
   expect_named("columns of fragments exchanged", "permuted-columns", {"column i ^ 1"},
                with_moved_lines(half, false, [](std::size_t j) { return j ^ 1; }));
-  expect_named("a CTA that does not run", "zero-region",
-               {"rows 64 to 127 x columns 0 to 31", "tile [1, 0]"},
+  expect_named("a CTA that does not run", "zero-region", {"rows 64 to 127 x columns 0 to 31", "tile [1, 0]"},
                with_word(half, {64, 127, 0, 31}, 0));
-  expect_named("a last row of CTAs that does not run", "zero-region",
-               {"rows 64 to 95 x all 64 columns"}, with_word(narrow, {64, 95, 0, 63}, 0));
-  expect_named("a tile of poison", "unwritten-region",
-               {"rows 0 to 31 x columns 32 to 63", "0xffffffff"},
+  expect_named("a last row of CTAs that does not run", "zero-region", {"rows 64 to 95 x all 64 columns"},
+               with_word(narrow, {64, 95, 0, 63}, 0));
+  expect_named("a tile of poison", "unwritten-region", {"rows 0 to 31 x columns 32 to 63", "0xffffffff"},
                with_word(with_c, {0, 31, 32, 63}, 0xFFFFFFFF));
   expect_named("tiles exchanged", "moved-tile",
                {"rows 0 to 63 x columns 32 to 63", "rows 64 to 127 x columns 64 to 95"}, [] {

@@ -18,8 +18,8 @@
 
 namespace sptc::check::kernel {
 
-inline base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols,
-                                                 numerics::DataType type, std::string_view label) {
+inline base::Matrix<numerics::Word> random_words(std::size_t rows, std::size_t cols, numerics::DataType type,
+                                                 std::string_view label) {
   base::Matrix<numerics::Word> words(rows, cols);
   const base::RandomStream stream = base::RandomStream(4).fork(label);
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -45,8 +45,8 @@ struct SyntheticKernel {
   base::Matrix<numerics::Word> b_columns;  ///< [n, k]
   base::Matrix<numerics::Word> c;          ///< empty: zeros
 
-  SyntheticKernel(std::string_view arch, std::string_view instruction, std::size_t m, std::size_t n,
-                  std::size_t k, bool with_c = false)
+  SyntheticKernel(std::string_view arch, std::string_view instruction, std::size_t m, std::size_t n, std::size_t k,
+                  bool with_c = false)
       : target(mma::find_target(arch)) {
     declared.instruction = mma::parse_instruction(instruction);
     declared.rules = mma::instruction_rules(target, declared.instruction);
@@ -77,11 +77,9 @@ struct SyntheticKernel {
       return;
     }
     data.a = stored(compressed.values);
-    const base::Matrix<std::uint32_t> metadata =
-        sparsity::pack_metadata(compressed.nibbles, {.type = compressed.type});
+    const base::Matrix<std::uint32_t> metadata = sparsity::pack_metadata(compressed.nibbles, {.type = compressed.type});
     data.metadata = vectors::MetadataInput{
-        vectors::make_bit_array({1, metadata.size()},
-                                sparsity::metadata_element_bits(compressed.type) / 8),
+        vectors::make_bit_array({1, metadata.size()}, sparsity::metadata_element_bits(compressed.type) / 8),
         vectors::MetadataLayout::kCanonical, 0};
     std::copy_n(metadata.data(), metadata.size(), data.metadata->array.bits.begin());
   }
@@ -89,14 +87,12 @@ struct SyntheticKernel {
   numerics::Word element(std::size_t i, std::size_t j, const mma::MmaInstruction& instruction,
                          const mma::StepRules& rules) const {
     const numerics::Word addend = c.empty() ? 0 : c(i, j);
-    return instruction.sparse
-               ? mma::sparse_dot(compressed.values.row(i), compressed.nibbles.row(i),
-                                 b_columns.row(j), addend, instruction, rules)
-               : mma::dense_dot(a.row(i), b_columns.row(j), addend, instruction, rules);
+    return instruction.sparse ? mma::sparse_dot(compressed.values.row(i), compressed.nibbles.row(i), b_columns.row(j),
+                                                addend, instruction, rules)
+                              : mma::dense_dot(a.row(i), b_columns.row(j), addend, instruction, rules);
   }
 
-  base::Matrix<numerics::Word> compute(const mma::MmaInstruction& instruction,
-                                       const mma::StepRules& rules) const {
+  base::Matrix<numerics::Word> compute(const mma::MmaInstruction& instruction, const mma::StepRules& rules) const {
     base::Matrix<numerics::Word> d(data.m, data.n);
     for (std::size_t i = 0; i < data.m; ++i) {
       for (std::size_t j = 0; j < data.n; ++j) {
@@ -105,9 +101,7 @@ struct SyntheticKernel {
     }
     return d;
   }
-  base::Matrix<numerics::Word> compute() const {
-    return compute(declared.instruction, declared.rules);
-  }
+  base::Matrix<numerics::Word> compute() const { return compute(declared.instruction, declared.rules); }
 
   KernelDiagnosis diagnose() const { return crosscheck_kernel(data, declared, target, 1); }
 };
@@ -119,8 +113,7 @@ inline base::Matrix<numerics::Word> split_k(const SyntheticKernel& kernel, int s
   operands.compressed_a = kernel.declared.instruction.sparse ? &kernel.compressed : nullptr;
   operands.b_columns = &kernel.b_columns;
   operands.c = kernel.c.empty() ? nullptr : &kernel.c;
-  return batched::gemm(kernel.declared.instruction, kernel.declared.rules, operands,
-                       {.threads = 1, .split_k = slices});
+  return batched::gemm(kernel.declared.instruction, kernel.declared.rules, operands, {.threads = 1, .split_k = slices});
 }
 
 }  // namespace sptc::check::kernel

@@ -49,8 +49,7 @@ TEST(UnknownOrder, LetsALocalFaultStandOut) {
   EXPECT_EQ(text_of(found.region, 128, 96), "rows 64 to 127 x columns 32 to 63");
   EXPECT_EQ(found.fault->text, "D lacks k 96 to 127");
   const std::string text = report_of(plant, diagnosis);
-  EXPECT_NE(text.find("cause of the larger errors, as far as rounding lets tell [missing-k]"),
-            std::string::npos)
+  EXPECT_NE(text.find("cause of the larger errors, as far as rounding lets tell [missing-k]"), std::string::npos)
       << text;
 }
 
@@ -74,8 +73,7 @@ TEST(UnknownOrder, IsRightWithinATolerance) {
   EXPECT_TRUE(right.is_right());
   EXPECT_FALSE(right.bit_exact());
   EXPECT_EQ(right.tolerated, 128U * 96U);
-  EXPECT_NE(report_of(plant, right).find("right: 12288 of them are within the tolerance"),
-            std::string::npos);
+  EXPECT_NE(report_of(plant, right).find("right: 12288 of them are within the tolerance"), std::string::npos);
   EXPECT_FALSE(diagnosed(plant, {.ulps = 4}).is_right());
   EXPECT_FALSE(diagnosed(plant, {.relative = 1e-12}).is_right());
   for (std::size_t i = 0; i < 32; ++i) {
@@ -83,8 +81,8 @@ TEST(UnknownOrder, IsRightWithinATolerance) {
       plant.set(i, j, 0);
     }
   }
-  expect_named("a CTA that does not run, within a tolerance", "zero-region",
-               {"rows 0 to 31 x columns 0 to 31"}, diagnosed(plant, {.ulps = 10}));
+  expect_named("a CTA that does not run, within a tolerance", "zero-region", {"rows 0 to 31 x columns 0 to 31"},
+               diagnosed(plant, {.ulps = 10}));
 }
 
 TEST(UnknownOrder, OfStreamKIsFoundTileByTile) {
@@ -113,8 +111,8 @@ TEST(UnknownOrder, OfStreamKIsFoundTileByTile) {
 TEST(Tolerance, IsReadFromText) {
   EXPECT_EQ(parse_tolerance("--tolerance", "ulps:4").ulps, 4U);
   EXPECT_EQ(parse_tolerance("--tolerance", "rel:1e-6").relative, 1e-6);
-  for (const char* const text : {"", "4", "ulps:", "ulps:-1", "ulps:1.5", "rel:x", "rel:-1",
-                                 "rel:inf", "rel:nan", "rel:1e999"}) {
+  for (const char* const text :
+       {"", "4", "ulps:", "ulps:-1", "ulps:1.5", "rel:x", "rel:-1", "rel:inf", "rel:nan", "rel:1e999"}) {
     support::expect_input_error([&] { parse_tolerance("--tolerance", text); },
                                 {"--tolerance must be ulps:N or rel:X, not '"});
   }

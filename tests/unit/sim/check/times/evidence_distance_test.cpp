@@ -65,14 +65,12 @@ TEST(EvidenceDistance, OfSeveralTypesTheFarthestCountsAndOfDenseLaunchesNoneBesi
   EXPECT_EQ(evidence_distance(result, board).where, Where::kBoard);
   result.operations.erase(result.operations.begin());
   EXPECT_EQ(evidence_distance(result, board).type, DataType::kTf32);
-  EXPECT_EQ(evidence_distance(std::set{DataType::kF16, DataType::kTf32}, board).where,
-            Where::kNone);
+  EXPECT_EQ(evidence_distance(std::set{DataType::kF16, DataType::kTf32}, board).where, Where::kNone);
   EXPECT_EQ(evidence_distance(std::set{DataType::kF16}, board).where, Where::kBoard);
 }
 
 TEST(EvidenceDistance, OfADesignOfOnesOwnIsNoneAndABoardNamesItsChip) {
-  const std::string number =
-      R"("sms": {"value": 54, "evidence": "assumed", "source": "for this test"}})";
+  const std::string number = R"("sms": {"value": 54, "evidence": "assumed", "source": "for this test"}})";
   const auto of = [&](const std::string& head) {
     return evidence_distance(result_of(DataType::kF16),
                              config::parse_architecture("{" + head + ", " + number, "mine.json"));
@@ -98,8 +96,7 @@ TEST(EvidenceDistance, ReadsItsErrorsWhereTheyAreKnown) {
   support::expect_input_error([&] { parse_errors_by_distance(text("-1"), "d.json"); },
                               {"d.json: /distances/board/mean_error_percent: must be a number from "
                                "0, or null where it is not known, not -1"});
-  support::expect_input_error([&] { parse_errors_by_distance(R"({"distances": {}})", "d.json"); },
-                              {"'board'"});
+  support::expect_input_error([&] { parse_errors_by_distance(R"({"distances": {}})", "d.json"); }, {"'board'"});
   const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "evidence");
   support::put_file(directory.path() / "evidence" / "distance.json", text("9"));

@@ -63,7 +63,6 @@ TEST_F(LaunchSimulations, HaveTimeClockAndWattsOfARunUnderThePowerLimit) {
   EXPECT_EQ(prediction.launch_us, figures.timing.launch_us);
   EXPECT_EQ(prediction.clock_mhz, figures.timing.clock_mhz);
   EXPECT_EQ(prediction.power_w, figures.energy->power_w);
-  EXPECT_EQ(prediction.energy_uj, figures.energy->total_uj);
   EXPECT_EQ(prediction.cta_tile, figures.kernel.cta_tile);
 }
 
@@ -116,7 +115,6 @@ TEST_F(LaunchSimulations, WithoutEnergiesHaveNoWatts) {
   launch.power_limit_w = 100;
   const Prediction prediction = simulated();
   EXPECT_FALSE(prediction.power_w.has_value());
-  EXPECT_FALSE(prediction.energy_uj.has_value());
   EXPECT_EQ(prediction.clock_mhz, a100.gpu.boost_clock_mhz);
 }
 
@@ -129,17 +127,14 @@ TEST_F(LaunchSimulations, OfEventsAreRefusedByTheirLineBeforeAnyIsSimulated) {
   rows[1].launch.dtype = numerics::DataType::kE4m3;
   int heard = 0;
   support::expect_input_error(
-      [&] {
-        simulate_launches(rows, "f.csv", a100, options, 1,
-                          [&](std::size_t, std::size_t) { ++heard; });
-      },
+      [&] { simulate_launches(rows, "f.csv", a100, options, 1, [&](std::size_t, std::size_t) { ++heard; }); },
       {"f.csv:3: "});
   EXPECT_EQ(heard, 0);
 }
 
 /// Time of `launch` on `board`, or why it has none.
-std::pair<double, std::string> timed(const config::Architecture& board,
-                                     const MeasuredLaunch& launch, run::Fidelity fidelity) {
+std::pair<double, std::string> timed(const config::Architecture& board, const MeasuredLaunch& launch,
+                                     run::Fidelity fidelity) {
   run::SimulationOptions options;
   options.fidelity = fidelity;
   try {
@@ -202,8 +197,8 @@ TEST_F(LaunchSimulations, AreTheSameInTheSameOrderForAnyNumberOfProcessesAndEqua
   }
   for (const int jobs : {1, 2, 3, 50}) {
     std::size_t distinct = 0, heard = 0;
-    const std::vector<Prediction> launches = simulate_launches(
-        rows, "f.csv", a100, options, jobs, [&](std::size_t done, std::size_t total) {
+    const std::vector<Prediction> launches =
+        simulate_launches(rows, "f.csv", a100, options, jobs, [&](std::size_t done, std::size_t total) {
           distinct = total;
           heard = done;
         });

@@ -38,14 +38,12 @@ class MeasuredNeighbours : public testing::Test {
 
 TEST_F(MeasuredNeighbours, AreWithinTwiceEachExtentOfTheSameTypeAndSparsity) {
   result.operations.push_back(layer({4096, 1024, 2048}));
-  const auto pair = [](const std::string& shape, const std::string& type,
-                       const std::string& pattern = "2:4") {
+  const auto pair = [](const std::string& shape, const std::string& type, const std::string& pattern = "2:4") {
     return shape + "," + type + ",dense,100\n" + shape + "," + type + "," + pattern + ",70\n";
   };
   const run::MeasuredGain gain =
-      neighbours(pair("8192,512,1024", "f16") + pair("8193,1024,2048", "f16") +
-                 pair("4096,511,2048", "f16") + pair("4096,1024,4097", "f16") +
-                 pair("4096,1024,2048", "bf16") + pair("4096,1024,2048", "f16", "1:4") +
+      neighbours(pair("8192,512,1024", "f16") + pair("8193,1024,2048", "f16") + pair("4096,511,2048", "f16") +
+                 pair("4096,1024,4097", "f16") + pair("4096,1024,2048", "bf16") + pair("4096,1024,2048", "f16", "1:4") +
                  "2048,1024,2048,f16,2:4,70\n" + pair("4096,2048,4096", "f16"));
   ASSERT_EQ(gain.pairs.size(), 2u);
   EXPECT_EQ(gain.pairs[0].shape.m, 8192);

@@ -13,18 +13,13 @@ namespace sptc::check::times {
 namespace {
 
 /// What is wrong with one row under `header`.
-std::string error_of(const std::string& header, const std::string& row,
-                     const MeasurementDefaults& defaults = {}) {
-  return support::input_error_of([&] {
-    parse_measurements("m,n,k,time_us_median," + header + "\n1,1,1,1," + row + "\n", "f.csv",
-                       defaults);
-  });
+std::string error_of(const std::string& header, const std::string& row, const MeasurementDefaults& defaults = {}) {
+  return support::input_error_of(
+      [&] { parse_measurements("m,n,k,time_us_median," + header + "\n1,1,1,1," + row + "\n", "f.csv", defaults); });
 }
 
-MeasuredLaunch launch_of(const std::string& header, const std::string& row,
-                         const MeasurementDefaults& defaults = {}) {
-  return parse_measurements("m,n,k,time_us_median," + header + "\n1,1,1,1," + row + "\n", "f.csv",
-                            defaults)
+MeasuredLaunch launch_of(const std::string& header, const std::string& row, const MeasurementDefaults& defaults = {}) {
+  return parse_measurements("m,n,k,time_us_median," + header + "\n1,1,1,1," + row + "\n", "f.csv", defaults)
       .at(0)
       .launch;
 }
@@ -32,8 +27,7 @@ MeasuredLaunch launch_of(const std::string& header, const std::string& row,
 TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersAreNamed) {
   std::vector<std::string> ignored;
   const auto rows = parse_measurements(
-      "time_us_median,k,extra,n,m,source,b\n12.5,64,x,8,128,a model,zeros\n7,32,y,1,16,,\n",
-      "f.csv", {}, &ignored);
+      "time_us_median,k,extra,n,m,source,b\n12.5,64,x,8,128,a model,zeros\n7,32,y,1,16,,\n", "f.csv", {}, &ignored);
   ASSERT_EQ(rows.size(), 2U);
   EXPECT_EQ(rows[0].launch.shape, (base::GemmShape{128, 8, 64}));
   EXPECT_EQ(rows[0].time_us, 12.5);
@@ -45,10 +39,8 @@ TEST(Measurements, ColumnsAreFoundByNameInAnyOrderAndOthersAreNamed) {
 }
 
 TEST(Measurements, ATypeMayNameTheScalesOfItsBlocks) {
-  EXPECT_EQ(launch_of("dtype", "mxfp8").format(),
-            (kernels::OperandFormat{numerics::DataType::kE4m3, 32}));
-  EXPECT_EQ(launch_of("dtype", "e4m3").format(),
-            (kernels::OperandFormat{numerics::DataType::kE4m3, 0}));
+  EXPECT_EQ(launch_of("dtype", "mxfp8").format(), (kernels::OperandFormat{numerics::DataType::kE4m3, 32}));
+  EXPECT_EQ(launch_of("dtype", "e4m3").format(), (kernels::OperandFormat{numerics::DataType::kE4m3, 0}));
 }
 
 TEST(Measurements, EveryConditionOfALaunchIsRead) {
@@ -81,8 +73,7 @@ TEST(Measurements, AnEmptyFieldLeavesWhatTheOptionsSay) {
   defaults.launch.conditions.l2 = {kernels::L2State::Kind::kWarm, 1};
   defaults.launch.repetition = kernels::Repetition{1, 2};
   defaults.launch.power_limit_w = 300;
-  const std::string header =
-      "dtype,sparsity,d_dtype,l2,warmup,repeat,power_limit_w,power_w,batch,operands";
+  const std::string header = "dtype,sparsity,d_dtype,l2,warmup,repeat,power_limit_w,power_w,batch,operands";
   const MeasuredLaunch silent = launch_of(header, ",,,,,,,,,", defaults);
   // The pattern is that of the type of the row.
   EXPECT_EQ(silent.sparsity(), "1:2");
@@ -127,22 +118,17 @@ TEST(Measurements, AFieldThatSaysNothingSensibleIsRefusedByName) {
       EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     }
   }
-  EXPECT_EQ(error_of("l2", "wam"),
-            "f.csv:2: unknown l2 'wam' (nearest valid: 'warm'; allowed: cold, warm, rotate:N)");
+  EXPECT_EQ(error_of("l2", "wam"), "f.csv:2: unknown l2 'wam' (nearest valid: 'warm'; allowed: cold, warm, rotate:N)");
   EXPECT_EQ(error_of("batch", "64"), "f.csv:2: batch is '64', but single GEMMs are scored");
 }
 
 TEST(Measurements, FieldsThatContradictEachOtherAreRefused) {
-  EXPECT_EQ(error_of("warmup,repeat", "25,"),
-            "f.csv:2: warmup and repeat are given together or not at all");
-  EXPECT_EQ(error_of("repeat", "50"),
-            "f.csv:2: warmup and repeat are given together or not at all");
-  EXPECT_EQ(error_of("dtype,d_dtype", "f16,s8"),
-            "f.csv:2: d_dtype is 's8', but products of f16 are no integers");
+  EXPECT_EQ(error_of("warmup,repeat", "25,"), "f.csv:2: warmup and repeat are given together or not at all");
+  EXPECT_EQ(error_of("repeat", "50"), "f.csv:2: warmup and repeat are given together or not at all");
+  EXPECT_EQ(error_of("dtype,d_dtype", "f16,s8"), "f.csv:2: d_dtype is 's8', but products of f16 are no integers");
   MeasurementDefaults defaults;
   defaults.launch.d_dtype = numerics::DataType::kS32;
-  EXPECT_EQ(error_of("dtype", "e4m3", defaults),
-            "f.csv:2: d_dtype is 's32', but products of e4m3 are no integers");
+  EXPECT_EQ(error_of("dtype", "e4m3", defaults), "f.csv:2: d_dtype is 's32', but products of e4m3 are no integers");
 }
 
 TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
@@ -154,18 +140,12 @@ TEST(Measurements, HostileTextIsRefusedWithFileAndLine) {
   EXPECT_NE(error("m,n,k,time_us\n1,1,1,1\n").find("time_us_median"), std::string::npos);
   EXPECT_NE(error("m,n,k,time_us_median\n1,1,1,1\n1,1,1\n").find("f.csv:3"), std::string::npos);
   // What stands in the place of the header says what is wrong with it: separators, line ends.
-  EXPECT_NE(error("m;n;k;time_us_median\n1;1;1;1\n").find("'m;n;k;time_us_median'"),
-            std::string::npos);
-  EXPECT_NE(error("m,n,k,time_us_median\r1,1,1,1\r").find("time_us_median\\x0d1"),
-            std::string::npos);
-  EXPECT_NE(error("m,n,k,m,time_us_median\n1,1,1,2,1\n").find("'m' stands twice"),
-            std::string::npos);
-  for (const char* row :
-       {"0,1,1,1", "1,-1,1,1", "1,1,x,1", "1,1,1,0", "1,1,1,-3", "1,1,1,nan", "1,1,1,inf",
-        "1,1,1,1e300", "1,1,1,1e-320", "1,1,99999999999,1", "1.5,1,1,1", ",,,"}) {
-    EXPECT_NE(error(std::string("m,n,k,time_us_median\n") + row + "\n").find("f.csv:2"),
-              std::string::npos)
-        << row;
+  EXPECT_NE(error("m;n;k;time_us_median\n1;1;1;1\n").find("'m;n;k;time_us_median'"), std::string::npos);
+  EXPECT_NE(error("m,n,k,time_us_median\r1,1,1,1\r").find("time_us_median\\x0d1"), std::string::npos);
+  EXPECT_NE(error("m,n,k,m,time_us_median\n1,1,1,2,1\n").find("'m' stands twice"), std::string::npos);
+  for (const char* row : {"0,1,1,1", "1,-1,1,1", "1,1,x,1", "1,1,1,0", "1,1,1,-3", "1,1,1,nan", "1,1,1,inf",
+                          "1,1,1,1e300", "1,1,1,1e-320", "1,1,99999999999,1", "1.5,1,1,1", ",,,"}) {
+    EXPECT_NE(error(std::string("m,n,k,time_us_median\n") + row + "\n").find("f.csv:2"), std::string::npos) << row;
   }
 }
 

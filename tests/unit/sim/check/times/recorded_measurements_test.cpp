@@ -58,8 +58,7 @@ TEST(RecordedMeasurements, ALaunchSaysWhatItIsAndTheDefaultsSayTheRest) {
   halves.recorded.sparse = true;
   halves.recorded.d_dtype = "no type";
   std::vector<std::string> notes;
-  const auto rows =
-      measurements({launch("untimed", 1, 0), launch("dense", 1, 5), sparse, halves}, notes);
+  const auto rows = measurements({launch("untimed", 1, 0), launch("dense", 1, 5), sparse, halves}, notes);
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].launch.shape, (base::GemmShape{64, 8, 32}));
   EXPECT_EQ(rows[0].launch.dtype, DataType::kBf16);
@@ -123,8 +122,8 @@ TEST(RecordedKernel, ReadsNamesOfNvjet) {
 }
 
 TEST(RecordedKernel, ReadsSplitAndSegmentK) {
-  const auto split = recorded_kernel(
-      {.tile = "64x16x128", .notes = "v_bz_splitK_TNT", .grid = "16x4x1"}, {1024, 16, 8192});
+  const auto split =
+      recorded_kernel({.tile = "64x16x128", .notes = "v_bz_splitK_TNT", .grid = "16x4x1"}, {1024, 16, 8192});
   EXPECT_FALSE(split->transposed);
   EXPECT_EQ(split->split_k, 4);
   const auto segment = recorded_kernel({.tile = "64x256x64", .notes = "segment_k"}, {64, 256, 64});
@@ -132,8 +131,7 @@ TEST(RecordedKernel, ReadsSplitAndSegmentK) {
 }
 
 TEST(RecordedKernel, CutsTilesOfMmaSyncIntoWarps) {
-  const auto kernel =
-      recorded_kernel({.tile = "128x64x128", .notes = "sm80 mma.sync", .block = "128x1x1"}, {});
+  const auto kernel = recorded_kernel({.tile = "128x64x128", .notes = "sm80 mma.sync", .block = "128x1x1"}, {});
   EXPECT_EQ(kernel->family, mma::MmaFamily::kMma);
   EXPECT_EQ(kernel->warp_tile.m * kernel->warp_tile.n * 4, 128 * 64);
 }

@@ -15,8 +15,7 @@ namespace {
 
 using mma::MmaInstruction;
 
-BitArray random_floats(std::vector<std::size_t> shape, numerics::DataType type,
-                       std::string_view label) {
+BitArray random_floats(std::vector<std::size_t> shape, numerics::DataType type, std::string_view label) {
   BitArray array = make_bit_array(std::move(shape), element_bytes(type));
   const base::RandomStream stream = base::RandomStream(11).fork(label);
   for (std::size_t i = 0; i < array.bits.size(); ++i) {
@@ -36,8 +35,7 @@ MmaOperands operands_of(const MmaInstruction& instruction) {
 std::set<std::string> architectures_of(std::string_view arch, std::string_view name) {
   const MmaInstruction instruction = mma::parse_instruction(name);
   const MmaOperands operands = operands_of(instruction);
-  const BitArray d =
-      execute(operands, instruction, mma::instruction_rules(mma::find_target(arch), instruction));
+  const BitArray d = execute(operands, instruction, mma::instruction_rules(mma::find_target(arch), instruction));
   const Identification found = identify(operands, std::nullopt, d, mma::Profile::kHardware);
   EXPECT_FALSE(found.nearest);
   std::set<std::string> architectures;
@@ -65,8 +63,7 @@ TEST(Identify, TellsNativeAndLoweredFp8Apart) {
 TEST(Identify, NamesTheNearestWhereNothingFits) {
   const MmaInstruction instruction = mma::parse_instruction("m16n8k16.f32.f16.f16.f32");
   const MmaOperands operands = operands_of(instruction);
-  BitArray d =
-      execute(operands, instruction, mma::instruction_rules(mma::find_target("A100"), instruction));
+  BitArray d = execute(operands, instruction, mma::instruction_rules(mma::find_target("A100"), instruction));
   d.bits[7] ^= 1;
   const Identification found = identify(operands, std::nullopt, d, mma::Profile::kHardware);
   EXPECT_TRUE(found.matches.empty());
@@ -76,8 +73,7 @@ TEST(Identify, NamesTheNearestWhereNothingFits) {
 }
 
 TEST(Identify, RefusesArraysThatNoInstructionTakes) {
-  const MmaOperands odd{
-      .a = make_bit_array({1, 4, 3}, 2), .b = make_bit_array({1, 3, 4}, 2), .c = {}};
+  const MmaOperands odd{.a = make_bit_array({1, 4, 3}, 2), .b = make_bit_array({1, 3, 4}, 2), .c = {}};
   support::expect_input_error(
       [&] {
         identify(odd, std::nullopt, make_bit_array({1, 4, 4}, 4), mma::Profile::kHardware);

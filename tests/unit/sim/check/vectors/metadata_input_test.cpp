@@ -15,8 +15,7 @@ namespace {
 using mma::MmaInstruction;
 
 /// Valid nibbles of a matrix, each drawn from those that the pattern knows.
-base::Matrix<std::uint8_t> random_nibbles(std::size_t rows, std::size_t groups,
-                                          const sparsity::Pattern& pattern) {
+base::Matrix<std::uint8_t> random_nibbles(std::size_t rows, std::size_t groups, const sparsity::Pattern& pattern) {
   std::vector<std::uint8_t> valid;
   for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
     if (sparsity::is_valid_nibble(nibble, pattern)) {
@@ -31,8 +30,7 @@ base::Matrix<std::uint8_t> random_nibbles(std::size_t rows, std::size_t groups,
   return nibbles;
 }
 
-BitArray array_of(std::vector<std::size_t> shape, int bytes,
-                  const std::vector<std::uint32_t>& words) {
+BitArray array_of(std::vector<std::size_t> shape, int bytes, const std::vector<std::uint32_t>& words) {
   BitArray array = make_bit_array(std::move(shape), bytes);
   std::copy(words.begin(), words.end(), array.bits.begin());
   return array;
@@ -44,10 +42,9 @@ struct Case {
 };
 
 TEST(ElementIndices, AreTheSameFromEveryLayout) {
-  for (const Case& each :
-       {Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 32}, Case{"mma.sp.m16n8k16.f32.tf32.tf32.f32", 32},
-        Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 32}, Case{"mma.sp.m16n8k128.s32.s4.u4.s32", 16},
-        Case{"mma.sp.m16n8k64.f32.e4m3.e5m2.f32", 16}}) {
+  for (const Case& each : {Case{"mma.sp.m16n8k32.f32.f16.f16.f32", 32}, Case{"mma.sp.m16n8k16.f32.tf32.tf32.f32", 32},
+                           Case{"mma.sp.m16n8k64.s32.s8.s8.s32", 32}, Case{"mma.sp.m16n8k128.s32.s4.u4.s32", 16},
+                           Case{"mma.sp.m16n8k64.f32.e4m3.e5m2.f32", 16}}) {
     SCOPED_TRACE(each.instruction);
     const MmaInstruction instruction = mma::parse_instruction(each.instruction);
     const auto type = instruction.a_type;
@@ -57,11 +54,9 @@ TEST(ElementIndices, AreTheSameFromEveryLayout) {
     const std::vector<std::size_t> a_shape{1, each.rows, k / 2};
     const auto nibbles = random_nibbles(each.rows, groups, pattern);
     const int bytes = sparsity::metadata_element_bits(type) / 8;
-    const auto indices = [&](MetadataLayout layout, sparsity::MetadataOrder order,
-                             int bytes_of_word) {
+    const auto indices = [&](MetadataLayout layout, sparsity::MetadataOrder order, int bytes_of_word) {
       const auto words = sparsity::pack_metadata(nibbles, {type, order, instruction.shape.k, 0});
-      const BitArray array =
-          array_of({1, words.size()}, bytes_of_word, {words.data(), words.data() + words.size()});
+      const BitArray array = array_of({1, words.size()}, bytes_of_word, {words.data(), words.data() + words.size()});
       return element_indices({array, layout, 0}, instruction, a_shape, "x").bits;
     };
     using sparsity::MetadataOrder;
@@ -75,9 +70,8 @@ TEST(ElementIndices, PutElementsInsideTheirGroup) {
   const MmaInstruction instruction = mma::parse_instruction("mma.sp.m16n8k16.f32.f16.f16.f32");
   // Groups keep (0,1), (0,3), (2,3), (1,2).
   const BitArray metadata = array_of({1, 1, 1}, 2, {0x9EC4});
-  EXPECT_EQ(
-      element_indices({metadata, MetadataLayout::kCanonical, 0}, instruction, {1, 1, 8}, "x").bits,
-      (std::vector<std::uint64_t>{0, 1, 4, 7, 10, 11, 13, 14}));
+  EXPECT_EQ(element_indices({metadata, MetadataLayout::kCanonical, 0}, instruction, {1, 1, 8}, "x").bits,
+            (std::vector<std::uint64_t>{0, 1, 4, 7, 10, 11, 13, 14}));
 }
 
 TEST(ElementIndices, RefuseInvalidMetadataAndWrongExtents) {
@@ -93,8 +87,7 @@ TEST(ElementIndices, RefuseInvalidMetadataAndWrongExtents) {
   refused(array_of({1, 1, 2}, 2, {0, 0}), MetadataLayout::kCanonical, "1 elements of 16 bits");
   refused(array_of({1, 1, 1}, 4, {0}), MetadataLayout::kCanonical, "of 32 bits");
   refused(array_of({1, 32}, 4, {}), MetadataLayout::kLanes, "16 rows");
-  support::expect_input_error([] { parse_metadata_layout("lane"); },
-                              {"unknown metadata layout 'lane'"});
+  support::expect_input_error([] { parse_metadata_layout("lane"); }, {"unknown metadata layout 'lane'"});
 }
 
 }  // namespace

@@ -26,9 +26,7 @@ BitArray filled(std::vector<std::size_t> shape, int bytes, std::uint64_t bits) {
 const MmaInstruction kF16 = mma::parse_instruction("m16n8k16.f32.f16.f16.f32");
 
 MmaOperands ones(std::size_t k = 16) {
-  return {.a = filled({2, 3, k}, 2, 0x3C00),
-          .b = filled({2, k, 5}, 2, 0x3C00),
-          .c = filled({2, 3, 5}, 4, 0x3F800000)};
+  return {.a = filled({2, 3, k}, 2, 0x3C00), .b = filled({2, k, 5}, 2, 0x3C00), .c = filled({2, 3, 5}, 4, 0x3F800000)};
 }
 
 TEST(BitArray, SurvivesTheWayThroughAFile) {
@@ -75,19 +73,40 @@ TEST(Execute, NeverLooksAtElementsOfBThatAreNotSelected) {
   EXPECT_EQ(execute(operands, sparse, rules).bits, std::vector<std::uint64_t>(30, 0x41100000));
 }
 
+TEST(Execute, EqualsThePlainArithmeticWhateverTheIndices) {
+  const MmaInstruction sparse = mma::parse_instruction("mma.sp.m16n8k16.f32.f16.f16.f32");
+  MmaOperands operands = ones();
+  operands.a = filled({2, 3, 8}, 2, 0x3C00);
+  operands.indices = make_bit_array({2, 3, 8}, 4);
+  for (std::size_t i = 0; i < operands.a.bits.size(); ++i) {
+    operands.a.bits[i] += 37 * i;
+    // In increasing order, turned round, and in case 1 also of another group, which no metadata names.
+    operands.indices->bits[i] = i % 8 / 2 * 4 + (i % 3 == 0 ? 3 - i % 2 : i % 2 + i % 3 - 1);
+  }
+  for (std::size_t i = 0; i < operands.b.bits.size(); ++i) {
+    operands.b.bits[i] += 41 * i % 0x800;
+  }
+  operands.indices->bits.back() = 0;
+  const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), sparse);
+  const BitArray d = execute(operands, sparse, rules);
+  for (std::size_t i = 0; i < d.bits.size(); ++i) {
+    const DotOperands of_element = dot_operands(operands, sparse, i / 15, i / 5 % 3, i % 5);
+    EXPECT_EQ(d.bits[i], dot(of_element, sparse, rules)) << i;
+  }
+}
+
 /// [1, 2, 64] by [1, k, 3] of ones, with `scales` scales of 1 per row and column.
 MmaOperands nvfp4_ones(std::size_t k, std::size_t scales) {
-  MmaOperands operands{.a = filled({1, 2, 64}, 1, 0x2),
-                       .b = filled({1, k, 3}, 1, 0x2),
-                       .c = filled({1, 2, 3}, 4, 0x3F800000)};
+  MmaOperands operands{
+      .a = filled({1, 2, 64}, 1, 0x2), .b = filled({1, k, 3}, 1, 0x2), .c = filled({1, 2, 3}, 4, 0x3F800000)};
   operands.a_scales = filled({1, 2, scales}, 1, 0x38);
   operands.b_scales = filled({1, scales, 3}, 1, 0x38);
   return operands;
 }
 
 TEST(Execute, TakesTheScalesOfRowsAndColumns) {
-  const MmaInstruction nvfp4 = mma::parse_instruction(
-      "m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
+  const MmaInstruction nvfp4 =
+      mma::parse_instruction("m16n8k64.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3");
   const mma::StepRules rules = mma::instruction_rules(mma::find_target("RTX 50"), nvfp4);
   MmaOperands operands = nvfp4_ones(64, 4);
   operands.a_scales->bits[4 + 3] = 0x40;      // 2 for the last block of row 1
@@ -125,10 +144,8 @@ TEST(Execute, GivesSparseInstructionsAScaleForStoredElements) {
 }
 
 TEST(RequireOperands, RefusesWhatTheInstructionDoesNotTake) {
-  const auto refused = [](MmaOperands operands, const MmaInstruction& instruction,
-                          std::string_view part) {
-    support::expect_input_error([&] { require_operands(operands, instruction, "x"); },
-                                {"x: ", part});
+  const auto refused = [](MmaOperands operands, const MmaInstruction& instruction, std::string_view part) {
+    support::expect_input_error([&] { require_operands(operands, instruction, "x"); }, {"x: ", part});
   };
   MmaOperands operands = ones();
   operands.b = filled({2, 8, 5}, 2, 0);
@@ -184,7 +201,7 @@ TEST(Diagnose, NamesTheStepThatDiffers) {
   const mma::StepRules rules = mma::instruction_rules(mma::find_target("A100"), kF16);
   MmaOperands operands = ones();
   operands.c = filled({2, 3, 5}, 4, 0);
-  operands.b.bits[0] = 0x0801;  // 1 x (2^-13 and a bit): a sum that f32 holds, others shift it out
+  operands.b.bits[0] = 0x0801;      // 1 x (2^-13 and a bit): a sum that f32 holds, others shift it out
   operands.c.bits[0] = 0x4B800000;  // 2^24
   const DotOperands dot_of = dot_operands(operands, kF16, 0, 0, 0);
   mma::StepRules other = rules;
@@ -194,8 +211,7 @@ TEST(Diagnose, NamesTheStepThatDiffers) {
   const Diagnosis why = diagnose(dot_of, kF16, rules, nearest);
   EXPECT_NE(why.step.find("output rounding"), std::string::npos) << why.step;
   EXPECT_EQ(why.trace.size(), 2U);
-  EXPECT_NE(diagnose(dot_of, kF16, rules, 0x7FFFFFFF).step.find("special values"),
-            std::string::npos);
+  EXPECT_NE(diagnose(dot_of, kF16, rules, 0x7FFFFFFF).step.find("special values"), std::string::npos);
 }
 
 }  // namespace

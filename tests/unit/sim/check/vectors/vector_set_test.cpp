@@ -84,9 +84,7 @@ struct Spoiled {
 };
 
 TEST_F(VectorSetFile, ThatIsSpoiledIsRefused) {
-  const auto changed = [&](const char* from, const char* to) {
-    return [=, this] { edit(from, to); };
-  };
+  const auto changed = [&](const char* from, const char* to) { return [=, this] { edit(from, to); }; };
   const Spoiled cases[] = {
       {[&] { fs::remove(array("B")); }, {"B.npy is missing"}},
       {[&] { fs::remove(array("D")); }, {"D.npy is missing"}},
@@ -121,8 +119,7 @@ TEST_F(VectorSetFile, ThatIsSpoiledIsRefused) {
     fs::remove_all(directory);
     SetUp();
     spoiled.spoil();
-    const std::string error =
-        support::input_error_of([&] { verify(directory, mma::Profile::kHardware); });
+    const std::string error = support::input_error_of([&] { verify(directory, mma::Profile::kHardware); });
     for (const std::string_view part : spoiled.parts) {
       EXPECT_NE(error.find(part), std::string::npos) << error;
     }
@@ -144,13 +141,11 @@ TEST_F(VectorSetFile, WhoseMaskLeavesNothingToCompareIsRefused) {
 
 TEST(FindVectorSets, RefusesDirectoriesWithoutSets) {
   const support::TemporaryDirectory temporary;
-  support::expect_input_error([&] { find_vector_sets((temporary.path() / "none")); },
-                              {"no such directory"});
+  support::expect_input_error([&] { find_vector_sets((temporary.path() / "none")); }, {"no such directory"});
   fs::create_directories((temporary.path() / "empty"));
   io::write_file((temporary.path() / "empty") / "README.md", "x");
   io::write_file((temporary.path() / "empty") / "probes.json", "{}");
-  support::expect_input_error([&] { find_vector_sets((temporary.path() / "empty")); },
-                              {"holds no array set"});
+  support::expect_input_error([&] { find_vector_sets((temporary.path() / "empty")); }, {"holds no array set"});
 }
 
 }  // namespace

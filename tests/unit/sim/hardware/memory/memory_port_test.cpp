@@ -48,8 +48,7 @@ class Requester : public sc_core::sc_module, public tlm::tlm_mm_interface {
   Answer answer = Answer::kCompleted;
   std::int64_t end_after = 0;  ///< cycles from a response to its end
 
-  Requester(const sc_core::sc_module_name& name, const base::Clock& clock)
-      : sc_core::sc_module(name), clock_(clock) {
+  Requester(const sc_core::sc_module_name& name, const base::Clock& clock) : sc_core::sc_module(name), clock_(clock) {
     socket.register_nb_transport_bw(this, &Requester::respond);
     SC_METHOD(end_response);
     dont_initialize();
@@ -80,8 +79,7 @@ class Requester : public sc_core::sc_module, public tlm::tlm_mm_interface {
   void free(tlm::tlm_generic_payload* payload) override { delete payload; }
 
  private:
-  tlm::tlm_sync_enum respond(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                             sc_core::sc_time& delay) {
+  tlm::tlm_sync_enum respond(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase, sc_core::sc_time& delay) {
     EXPECT_EQ(phase, tlm::BEGIN_RESP);
     responses.push_back({clock_.now(), payload.get_address(), payload.get_response_status()});
     if (answer == Answer::kEndLater) {
@@ -114,8 +112,7 @@ class Requester : public sc_core::sc_module, public tlm::tlm_mm_interface {
 struct Bench {
   Bench() : memory(clock, 2) {
     for (std::size_t i = 0; i < 2; ++i) {
-      requesters.push_back(
-          std::make_unique<Requester>(("requester" + std::to_string(i)).c_str(), clock));
+      requesters.push_back(std::make_unique<Requester>(("requester" + std::to_string(i)).c_str(), clock));
       requesters.back()->socket.bind(memory.socket(i));
     }
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
@@ -133,8 +130,8 @@ constexpr std::int64_t kAnswered = 1 + kLatency;
 
 TEST(MemoryPorts, BeginNoResponseBeforeTheEndOfTheOneBefore) {
   Bench bench;
-  for (const auto answer : {Requester::Answer::kEndLater, Requester::Answer::kEndOnReturnPath,
-                            Requester::Answer::kCompleted}) {
+  for (const auto answer :
+       {Requester::Answer::kEndLater, Requester::Answer::kEndOnReturnPath, Requester::Answer::kCompleted}) {
     const std::int64_t start = bench.clock.now();
     Requester& slow = bench.requester(0);
     slow.answer = answer;
@@ -146,8 +143,7 @@ TEST(MemoryPorts, BeginNoResponseBeforeTheEndOfTheOneBefore) {
     sc_core::sc_start();
     Responses expected;
     for (const std::uint64_t i : {0, 1, 2}) {
-      expected.push_back(
-          {start + kAnswered + 7 * static_cast<std::int64_t>(i), 64 * i, tlm::TLM_OK_RESPONSE});
+      expected.push_back({start + kAnswered + 7 * static_cast<std::int64_t>(i), 64 * i, tlm::TLM_OK_RESPONSE});
     }
     // What a call ends is known a cycle later.
     if (answer == Requester::Answer::kEndLater) {
@@ -196,9 +192,8 @@ TEST(MemoryPorts, RefuseWhatTheyCannotCarryOut) {
   for (const Requester::Response& response : requester.responses) {
     statuses.push_back(response.status);
   }
-  EXPECT_EQ(statuses,
-            (std::vector{tlm::TLM_COMMAND_ERROR_RESPONSE, tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
-                         tlm::TLM_BURST_ERROR_RESPONSE, tlm::TLM_BURST_ERROR_RESPONSE}));
+  EXPECT_EQ(statuses, (std::vector{tlm::TLM_COMMAND_ERROR_RESPONSE, tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE,
+                                   tlm::TLM_BURST_ERROR_RESPONSE, tlm::TLM_BURST_ERROR_RESPONSE}));
 }
 
 }  // namespace

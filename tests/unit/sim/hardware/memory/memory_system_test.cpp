@@ -36,8 +36,8 @@ struct Bench {
   explicit Bench(int sms, const gpu::GpuSpec& gpu = config::load_architecture("a100-sxm4-80gb").gpu)
       : clock(gpu.boost_clock_mhz), memory("memory", clock, gpu.memory, sms) {
     for (int sm = 0; sm < sms; ++sm) {
-      readers.push_back(std::make_unique<run::microbench::MemoryReader>(
-          ("reader" + std::to_string(sm)).c_str(), clock));
+      readers.push_back(
+          std::make_unique<run::microbench::MemoryReader>(("reader" + std::to_string(sm)).c_str(), clock));
       readers.back()->socket.bind(memory.socket(static_cast<std::size_t>(sm)));
     }
     sc_core::sc_start(sc_core::SC_ZERO_TIME);
@@ -74,8 +74,7 @@ TEST(MemoryBench, PointerChaseShowsThePublishedPlateaus) {
   EXPECT_NEAR(bench.chase_cycles(36 * kMiB, kBlock), 406.8, 41);  // between the partitions: 10 %
   EXPECT_NEAR(bench.chase_cycles(256 * kMiB, kBlock), 551.1, 17);
   EXPECT_NEAR(bench.line_cycles(), 205.5, 4);
-  support::expect_input_error([&] { bench.chase_cycles(kMiB, 4); },
-                              {"stride from 8 bytes", "not 4"});
+  support::expect_input_error([&] { bench.chase_cycles(kMiB, 4); }, {"stride from 8 bytes", "not 4"});
 }
 
 TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
@@ -94,18 +93,16 @@ TEST(MemoryBench, BandwidthFallsWithTheFootprintAsMeasured) {
   for (const Row& row : rows) {
     const double simulated = bench.bandwidth_gb_per_s(kRead, row.kib * 1024);
     const double deviation = simulated / row.gb_per_s - 1;
-    std::printf("%6.1f MB: %6.1f GB/s published, %6.1f simulated, %+.1f %%\n",
-                static_cast<double>(row.kib) * 1.024e-3, row.gb_per_s, simulated, 100 * deviation);
+    std::printf("%6.1f MB: %6.1f GB/s published, %6.1f simulated, %+.1f %%\n", static_cast<double>(row.kib) * 1.024e-3,
+                row.gb_per_s, simulated, 100 * deviation);
     EXPECT_LE(std::abs(deviation), 0.15) << row.kib;
     sum += std::abs(deviation);
   }
   EXPECT_LE(sum / static_cast<double>(rows.size()), 0.08);
-  const double dram =
-      gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz * 1e-3;
+  const double dram = gpu.memory.dram_bytes_per_cycle(gpu.boost_clock_mhz) * gpu.boost_clock_mhz * 1e-3;
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kRead, 1024 * kMiB), dram, 0.05 * dram);
   EXPECT_NEAR(bench.bandwidth_gb_per_s(kCopy, 1024 * kMiB), dram, 0.10 * dram);
-  support::expect_input_error([&] { bench.bandwidth_gb_per_s(kRead, 100); },
-                              {"footprint", "not 100"});
+  support::expect_input_error([&] { bench.bandwidth_gb_per_s(kRead, 100); }, {"footprint", "not 100"});
 }
 
 TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
@@ -139,10 +136,9 @@ TEST(AsyncCopyBench, WaitsForTheL2AndKnowsWhatIsNotModelled) {
   for (const char* const name : {"cp.async 16", "cp.async.bulk 4096"}) {
     EXPECT_EQ(name_of(run::microbench::parse_bench_instruction(name)), name);
   }
-  for (const char* const name : {"cp.async", "cp.async 5", "cp.async.bulk 17", "cp.async.bulk -16",
-                                 "cp.async.bulk 99999999999"}) {
-    support::expect_input_error([&] { run::microbench::parse_bench_instruction(name); },
-                                {"is no copy"});
+  for (const char* const name :
+       {"cp.async", "cp.async 5", "cp.async.bulk 17", "cp.async.bulk -16", "cp.async.bulk 99999999999"}) {
+    support::expect_input_error([&] { run::microbench::parse_bench_instruction(name); }, {"is no copy"});
   }
 }
 
@@ -288,8 +284,7 @@ TEST(L2AndDram, ABlockOnItsWayIsThereForEachPartitionInItsOwnTime) {
   for (const bool near_first : {true, false}) {
     const std::vector<std::size_t>& others = near_first ? far : near;
     L2AndDram memory(spec, 1410, 4);
-    const std::int64_t first =
-        memory.access((near_first ? near : far)[0], {0, kBlock, 1}, false, 0);
+    const std::int64_t first = memory.access((near_first ? near : far)[0], {0, kBlock, 1}, false, 0);
     for (const std::size_t other : others) {
       EXPECT_EQ(memory.access(other, {0, kBlock, 1}, false, 1) - first, near_first ? way : -way);
     }
@@ -338,8 +333,7 @@ TEST(L2AndDram, DramDeliversOfAnOperandWhatLaunchesBeforeHaveNotLeft) {
   };
   memory.reset(1410, {.resident_a = 1, .resident_b = 0.25});
   EXPECT_EQ(from_dram(isa::Operand::kA, 0, kMiB), 0);
-  EXPECT_NEAR(static_cast<double>(from_dram(isa::Operand::kB, kMiB, kMiB)), 0.75 * kMiB,
-              0.02 * kMiB);
+  EXPECT_NEAR(static_cast<double>(from_dram(isa::Operand::kB, kMiB, kMiB)), 0.75 * kMiB, 0.02 * kMiB);
   EXPECT_EQ(from_dram(isa::Operand::kB, kMiB, kMiB), 0);
   // What has been replaced since is left no more.
   const std::int64_t capacity = spec.l2_capacity.count();

@@ -48,10 +48,8 @@ TEST(WarpCursor, WalksOneTileWithoutCopiesBeyondItsEnd) {
 }
 
 TEST(WarpCursor, WalksEverySegmentAndEndsEachAsItsPartOfTheTileAsks) {
-  const std::vector<isa::WorkSegment> work{
-      {0, 3, 2, false, 0}, {1, 0, 1, true, 0}, {2, 0, 1, true, 2}};
-  EXPECT_EQ(trace(isa::WarpCursor(program(false), work)),
-            "p0 l0 c0 l1 s1 p2 l2 e2 p3 l3 f3 f3 e3 ");
+  const std::vector<isa::WorkSegment> work{{0, 3, 2, false, 0}, {1, 0, 1, true, 0}, {2, 0, 1, true, 2}};
+  EXPECT_EQ(trace(isa::WarpCursor(program(false), work)), "p0 l0 c0 l1 s1 p2 l2 e2 p3 l3 f3 f3 e3 ");
 }
 
 TEST(WarpCursor, APersistentProgramCopiesForTheNextTileBeforeItStoresTheLast) {

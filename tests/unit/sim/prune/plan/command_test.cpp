@@ -24,8 +24,7 @@ using Words = std::vector<std::string>;
 
 TEST(CommandWords, AreThoseThatQuotesHoldTogether) {
   EXPECT_EQ(command_words("python3  eval.py {}"), (Words{"python3", "eval.py", "{}"}));
-  EXPECT_EQ(command_words(R"(a 'b c' "d e"f\ g '' \' "\"")"),
-            (Words{"a", "b c", "d ef g", "", "'", "\""}));
+  EXPECT_EQ(command_words(R"(a 'b c' "d e"f\ g '' \' "\"")"), (Words{"a", "b c", "d ef g", "", "'", "\""}));
   EXPECT_EQ(command_words(R"('\' $HOME | * ;)"), (Words{"\\", "$HOME", "|", "*", ";"}));
 }
 
@@ -36,8 +35,7 @@ TEST(CommandWords, ThatAreNoneAreRefused) {
 
 TEST(RunCommand, SaysWhatTheProgramLeft) {
   const CommandResult result =
-      run_command({"sh", "-c", "echo first; echo \" $WHERE 2 \"; echo; echo wrong >&2; exit 3"},
-                  {"WHERE", "here"}, 60);
+      run_command({"sh", "-c", "echo first; echo \" $WHERE 2 \"; echo; echo wrong >&2; exit 3"}, {"WHERE", "here"}, 60);
   EXPECT_EQ(result.exit_code, 3);
   EXPECT_EQ(result.last_line, "here 2");
   EXPECT_EQ(result.last_error, "wrong");
@@ -56,15 +54,13 @@ TEST(RunCommand, NoticesSignalsAndItsTime) {
 }
 
 TEST(RunCommand, EndsWithItsProgramWhateverHoldsTheStream) {
-  const CommandResult result =
-      run_command({"sh", "-c", "sleep 300 & seq 9999; echo 0.5"}, {"X", ""}, 60);
+  const CommandResult result = run_command({"sh", "-c", "sleep 300 & seq 9999; echo 0.5"}, {"X", ""}, 60);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.last_line, "0.5");
 }
 
 TEST(RunCommand, ReadsAllOfAStreamThatIsLongerThanAPipe) {
-  const CommandResult result =
-      run_command({"sh", "-c", "seq 100000 & seq 200000 >&2; wait"}, {"X", ""}, 60);
+  const CommandResult result = run_command({"sh", "-c", "seq 100000 & seq 200000 >&2; wait"}, {"X", ""}, 60);
   EXPECT_EQ(result.last_line, "100000");
   EXPECT_EQ(result.last_error, "200000");
 }

@@ -25,13 +25,11 @@ workload::Operation operation(const std::string& name, std::int64_t count = 1) {
 }
 
 /// A line for each result: "operation: launch x launches: tensors".
-Lines matched(const std::filesystem::path& model,
-              const std::vector<workload::Operation>& operations) {
+Lines matched(const std::filesystem::path& model, const std::vector<workload::Operation>& operations) {
   Lines lines;
-  for (const WeightsOfOperation& one :
-       weights_of_operations(*prune::ModelFile::open(model), operations)) {
-    lines.push_back(fmt::format("{}: {} x {}: {}", one.operation, one.launch, one.launches,
-                                fmt::join(one.tensors, ", ")));
+  for (const WeightsOfOperation& one : weights_of_operations(*prune::ModelFile::open(model), operations)) {
+    lines.push_back(
+        fmt::format("{}: {} x {}: {}", one.operation, one.launch, one.launches, fmt::join(one.tensors, ", ")));
   }
   return lines;
 }
@@ -62,18 +60,18 @@ TEST_F(LayerWeights, NamesAreThoseOfTensorsWithOrWithoutTheirEnding) {
   workload::Operation activations = operation("first.weight");
   activations.weight = false;
   EXPECT_EQ(matched(model({"first.weight", "second", "deep.weight"}),
-                    {operation("first", 3), operation("first.weight"), activations, named,
-                     operation("second.weight"), operation("second")}),
-            (Lines{"0: first x 3: first.weight", "1: first.weight x 1: first.weight",
-                   "3: third x 2: deep.weight", "5: second x 1: second"}));
+                    {operation("first", 3), operation("first.weight"), activations, named, operation("second.weight"),
+                     operation("second")}),
+            (Lines{"0: first x 3: first.weight", "1: first.weight x 1: first.weight", "3: third x 2: deep.weight",
+                   "5: second x 1: second"}));
 }
 
 TEST_F(LayerWeights, PartsOfDecodersAreFoundByTheirNamesInTheOrderOfTheLayers) {
   Lines names{"model.norm", "lm_head.weight"};
   for (const int layer : {10, 0, 9, 1, 2, 3, 4, 5, 6, 7, 8}) {
     const std::string prefix = fmt::format("model.layers.{}.", layer);
-    for (const char* const part : {"self_attn.k_proj", "self_attn.q_proj", "self_attn.v_proj",
-                                   "self_attn.o_proj", "mlp.gate_proj", "mlp.up_proj"}) {
+    for (const char* const part : {"self_attn.k_proj", "self_attn.q_proj", "self_attn.v_proj", "self_attn.o_proj",
+                                   "mlp.gate_proj", "mlp.up_proj"}) {
       names.push_back(prefix + part + ".weight");
     }
     names.push_back(prefix + "mlp.down_proj.bias");  // no matrix
@@ -84,8 +82,7 @@ TEST_F(LayerWeights, PartsOfDecodersAreFoundByTheirNamesInTheOrderOfTheLayers) {
   ASSERT_EQ(qkv.size(), 11U);
   const auto expected = [](int layer) {
     const std::string prefix = fmt::format("model.layers.{}.self_attn.", layer);
-    return fmt::format("0: attn.qkv[{0}] x 1: {1}k_proj.weight, {1}q_proj.weight, {1}v_proj.weight",
-                       layer, prefix);
+    return fmt::format("0: attn.qkv[{0}] x 1: {1}k_proj.weight, {1}q_proj.weight, {1}v_proj.weight", layer, prefix);
   };
   for (const int layer : {0, 1, 2, 9, 10}) {
     EXPECT_EQ(qkv[static_cast<std::size_t>(layer)], expected(layer));
@@ -98,14 +95,12 @@ TEST_F(LayerWeights, PartsOfDecodersAreFoundByTheirNamesInTheOrderOfTheLayers) {
 
 TEST_F(LayerWeights, PartsOfEncodersAreFoundByTheirNames) {
   const auto file =
-      model({"bert.encoder.layer.0.attention.self.query.weight",
-             "bert.encoder.layer.0.attention.self.key.weight",
-             "bert.encoder.layer.0.attention.self.query.bias",
-             "bert.encoder.layer.0.attention.output.dense.weight",
-             "bert.encoder.layer.0.intermediate.dense.weight",
-             "bert.encoder.layer.0.output.dense.weight", "bert.pooler.output.dense.weight"});
-  EXPECT_EQ(matched(file, {operation("attn.qkv"), operation("attn.output"),
-                           operation("ffn.intermediate"), operation("ffn.output")}),
+      model({"bert.encoder.layer.0.attention.self.query.weight", "bert.encoder.layer.0.attention.self.key.weight",
+             "bert.encoder.layer.0.attention.self.query.bias", "bert.encoder.layer.0.attention.output.dense.weight",
+             "bert.encoder.layer.0.intermediate.dense.weight", "bert.encoder.layer.0.output.dense.weight",
+             "bert.pooler.output.dense.weight"});
+  EXPECT_EQ(matched(file, {operation("attn.qkv"), operation("attn.output"), operation("ffn.intermediate"),
+                           operation("ffn.output")}),
             (Lines{"0: attn.qkv[0] x 1: bert.encoder.layer.0.attention.self.query.weight, "
                    "bert.encoder.layer.0.attention.self.key.weight",
                    "1: attn.output[0] x 1: bert.encoder.layer.0.attention.output.dense.weight",
@@ -115,40 +110,35 @@ TEST_F(LayerWeights, PartsOfEncodersAreFoundByTheirNames) {
 
 TEST_F(LayerWeights, ExpertsLatentAttentionAndStateSpacesAreFoundByTheirNames) {
   const std::string first = "model.layers.0.", second = "model.layers.1.";
-  const auto file = model(
-      {first + "mlp.gate_proj.weight", first + "self_attn.q_a_proj.weight",
-       first + "self_attn.kv_a_proj_with_mqa.weight", first + "self_attn.kv_b_proj.weight",
-       second + "mlp.gate.weight", second + "mlp.experts.0.gate_proj.weight",
-       second + "mlp.experts.0.up_proj.weight", second + "mlp.experts.0.down_proj.weight",
-       second + "mlp.experts.10.down_proj.weight", second + "mlp.shared_experts.down_proj.weight",
-       "backbone.layers.2.mixer.in_proj.weight", "model.layers.3.mlp.experts.down_proj"});
-  EXPECT_EQ(
-      matched(file, {operation("attn.qkv_a"), operation("attn.v_up"), operation("attn.q_absorb"),
-                     operation("moe.router"), operation("moe.expert.gate_up"),
-                     operation("moe.expert.down", 2), operation("moe.shared.down"),
-                     operation("ssm.in_proj"), operation("mlp.gate_up")}),
-      (Lines{"0: attn.qkv_a[0] x 1: model.layers.0.self_attn.q_a_proj.weight, "
-             "model.layers.0.self_attn.kv_a_proj_with_mqa.weight",
-             "1: attn.v_up[0] x 1: model.layers.0.self_attn.kv_b_proj.weight",
-             "3: moe.router[0] x 1: model.layers.1.mlp.gate.weight",
-             "4: moe.expert.gate_up[0] x 1: model.layers.1.mlp.experts.0.gate_proj.weight, "
-             "model.layers.1.mlp.experts.0.up_proj.weight",
-             "5: moe.expert.down[0] x 1: model.layers.1.mlp.experts.0.down_proj.weight, "
-             "model.layers.1.mlp.experts.10.down_proj.weight",
-             "5: moe.expert.down[1] x 1: model.layers.3.mlp.experts.down_proj",
-             "6: moe.shared.down[0] x 1: model.layers.1.mlp.shared_experts.down_proj.weight",
-             "7: ssm.in_proj[0] x 1: backbone.layers.2.mixer.in_proj.weight",
-             "8: mlp.gate_up[0] x 1: model.layers.0.mlp.gate_proj.weight"}));
+  const auto file = model({first + "mlp.gate_proj.weight", first + "self_attn.q_a_proj.weight",
+                           first + "self_attn.kv_a_proj_with_mqa.weight", first + "self_attn.kv_b_proj.weight",
+                           second + "mlp.gate.weight", second + "mlp.experts.0.gate_proj.weight",
+                           second + "mlp.experts.0.up_proj.weight", second + "mlp.experts.0.down_proj.weight",
+                           second + "mlp.experts.10.down_proj.weight", second + "mlp.shared_experts.down_proj.weight",
+                           "backbone.layers.2.mixer.in_proj.weight", "model.layers.3.mlp.experts.down_proj"});
+  EXPECT_EQ(matched(file, {operation("attn.qkv_a"), operation("attn.v_up"), operation("attn.q_absorb"),
+                           operation("moe.router"), operation("moe.expert.gate_up"), operation("moe.expert.down", 2),
+                           operation("moe.shared.down"), operation("ssm.in_proj"), operation("mlp.gate_up")}),
+            (Lines{"0: attn.qkv_a[0] x 1: model.layers.0.self_attn.q_a_proj.weight, "
+                   "model.layers.0.self_attn.kv_a_proj_with_mqa.weight",
+                   "1: attn.v_up[0] x 1: model.layers.0.self_attn.kv_b_proj.weight",
+                   "3: moe.router[0] x 1: model.layers.1.mlp.gate.weight",
+                   "4: moe.expert.gate_up[0] x 1: model.layers.1.mlp.experts.0.gate_proj.weight, "
+                   "model.layers.1.mlp.experts.0.up_proj.weight",
+                   "5: moe.expert.down[0] x 1: model.layers.1.mlp.experts.0.down_proj.weight, "
+                   "model.layers.1.mlp.experts.10.down_proj.weight",
+                   "5: moe.expert.down[1] x 1: model.layers.3.mlp.experts.down_proj",
+                   "6: moe.shared.down[0] x 1: model.layers.1.mlp.shared_experts.down_proj.weight",
+                   "7: ssm.in_proj[0] x 1: backbone.layers.2.mixer.in_proj.weight",
+                   "8: mlp.gate_up[0] x 1: model.layers.0.mlp.gate_proj.weight"}));
 }
 
 TEST_F(LayerWeights, OfOnnxTheNodesSayTheirWeights) {
-  const std::string graph = onnx::input("x", 1, {8, 16}) +
-                            onnx::weighted_product("w", 16, 16, "x", "y") +
-                            onnx::node("MatMul", {"y", "w"}, "z") +
-                            onnx::weighted_product("v", 16, 16, "z", "u") + onnx::output("u");
+  const std::string graph = onnx::input("x", 1, {8, 16}) + onnx::weighted_product("w", 16, 16, "x", "y") +
+                            onnx::node("MatMul", {"y", "w"}, "z") + onnx::weighted_product("v", 16, 16, "z", "u") +
+                            onnx::output("u");
   std::ofstream(path("m.onnx"), std::ios::binary) << onnx::model(graph);
-  EXPECT_EQ(matched(path("m.onnx"), {operation("u"), operation("z", 2), operation("y"),
-                                     operation("w")}),  // no node
+  EXPECT_EQ(matched(path("m.onnx"), {operation("u"), operation("z", 2), operation("y"), operation("w")}),  // no node
             (Lines{"0: u x 1: v", "1: z x 2: w", "2: y x 1: w"}));
 }
 

@@ -37,9 +37,8 @@ std::vector<Choice> front_of_all_sets(const std::vector<Choice>& choices) {
   for (std::size_t i = 0; i < sets.size(); ++i) {
     sets[i] = sum_of(choices, i);
   }
-  std::sort(sets.begin(), sets.end(), [](const Choice& a, const Choice& b) {
-    return a.loss != b.loss ? a.loss < b.loss : a.gain > b.gain;
-  });
+  std::sort(sets.begin(), sets.end(),
+            [](const Choice& a, const Choice& b) { return a.loss != b.loss ? a.loss < b.loss : a.gain > b.gain; });
   std::vector<Choice> front;
   std::int64_t most = std::numeric_limits<std::int64_t>::min();
   for (const Choice& set : sets) {
@@ -66,8 +65,7 @@ void expect_sets_add_up(const ParetoFront& front, const std::vector<Choice>& cho
 TEST(ParetoFront, IsThatOfAllSets) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 60; ++round) {
-    const std::vector<Choice> choices =
-        random_choices(random, round % 13, round % 2 == 0 ? 0 : -20);
+    const std::vector<Choice> choices = random_choices(random, round % 13, round % 2 == 0 ? 0 : -20);
     const ParetoFront front = pareto_front(choices);
     const std::vector<Choice> expected = front_of_all_sets(choices);
     ASSERT_EQ(front.points.size(), expected.size());
@@ -94,8 +92,7 @@ TEST(ParetoFront, LimitsChooseTheBestSet) {
     ASSERT_NE(within_loss(front, loss), nullptr);
     EXPECT_EQ(within_loss(front, loss)->gain, most);
     const ParetoPoint* const fast = with_gain(front, step * 4);
-    const auto expected = std::find_if(all.begin(), all.end(),
-                                       [&](const Choice& set) { return set.gain >= step * 4; });
+    const auto expected = std::find_if(all.begin(), all.end(), [&](const Choice& set) { return set.gain >= step * 4; });
     ASSERT_EQ(fast != nullptr, expected != all.end());
     EXPECT_TRUE(fast == nullptr || fast->loss == expected->loss);
   }

@@ -29,8 +29,7 @@ std::uint32_t from_hex(const json& text) {
 }
 
 std::vector<json> sparse_vectors() {
-  std::ifstream stream(std::string(SPTC_SOURCE_DIR) +
-                       "/tests/golden/ptx/mma_sp_instruction_vectors.json");
+  std::ifstream stream(std::string(SPTC_SOURCE_DIR) + "/tests/golden/ptx/mma_sp_instruction_vectors.json");
   return json::parse(stream).at("vectors");
 }
 
@@ -48,8 +47,7 @@ base::Matrix<Word> read_words(const json& rows, DataType type) {
 const mma::Target* target_with(const mma::MmaInstruction& instruction) {
   for (const mma::Target& target : mma::targets()) {
     for (const mma::CatalogueEntry& entry : mma::instructions(target)) {
-      if (entry.covers(instruction) && !entry.is_software &&
-          mma::find_step_rules(target.architecture, instruction)) {
+      if (entry.covers(instruction) && !entry.is_software && mma::find_step_rules(target.architecture, instruction)) {
         return &target;
       }
     }
@@ -66,8 +64,8 @@ ShownOperands operands_of(const json& vector, const mma::MmaInstruction& instruc
   return operands;
 }
 
-void expect_vector(const json& vector, const mma::MmaInstruction& instruction,
-                   const mma::Target& target, int row, int col) {
+void expect_vector(const json& vector, const mma::MmaInstruction& instruction, const mma::Target& target, int row,
+                   int col) {
   const ShownOperands operands = operands_of(vector, instruction);
   const json& selectors = vector.at("lane_metadata_words_by_selector");
   for (int selector = 0; selector < static_cast<int>(selectors.size()); ++selector) {
@@ -118,8 +116,7 @@ TEST(ElementView, HasTheWordsOfThePtxVectors) {
 }
 
 /// Element (row, col) step by step against what the stages put on their wires.
-void expect_wires(const mma::MmaInstruction& instruction, const ShownOperands& operands, int row,
-                  int col) {
+void expect_wires(const mma::MmaInstruction& instruction, const ShownOperands& operands, int row, int col) {
   const mma::Target& target = mma::find_target("A100");
   const ElementView view = view_element(target, instruction, operands, {row, col, 0});
   mma::MmaOperands matrices(instruction);
@@ -175,8 +172,7 @@ TEST(ElementView, ShowsEveryInstructionOfTheCatalogueOrSaysWhyNot) {
       try {
         mma::require_steps(entry.instruction, mma::instruction_rules(target, entry.instruction));
         const ElementView view =
-            view_element(target, entry.instruction,
-                         generated_operands(entry.instruction, "random", 1), {1, 2, 0});
+            view_element(target, entry.instruction, generated_operands(entry.instruction, "random", 1), {1, 2, 0});
         EXPECT_FALSE(element_text(view).empty());
         const json document = json::parse(element_json(view));
         EXPECT_EQ(document.at("kept").size(), view.kept.size());
@@ -193,8 +189,7 @@ TEST(ElementView, ShowsEveryInstructionOfTheCatalogueOrSaysWhyNot) {
 TEST(AddendBits, KeptAndCutBitsAreTheExactNumber) {
   const mma::Target& target = mma::find_target("H100");
   const mma::MmaInstruction instruction = mma::parse_instruction("m16n8k16.f32.f16.f16.f32");
-  const ElementView view =
-      view_element(target, instruction, generated_operands(instruction, "random", 11), {3, 4, 0});
+  const ElementView view = view_element(target, instruction, generated_operands(instruction, "random", 11), {3, 4, 0});
   ASSERT_FALSE(view.steps.empty());
   for (const mma::ElementStep& step : view.steps) {
     const BitWindow window = bit_window(step, view.rules.fraction_bits);

@@ -16,8 +16,7 @@ namespace sptc::report::show {
 namespace {
 
 InstructionCycles cycles_on(const char* board, const char* instruction) {
-  const auto cycles =
-      instruction_cycles(config::load_architecture(board).gpu, mma::parse_instruction(instruction));
+  const auto cycles = instruction_cycles(config::load_architecture(board).gpu, mma::parse_instruction(instruction));
   EXPECT_TRUE(cycles);
   return cycles.value_or(InstructionCycles{});
 }
@@ -26,9 +25,8 @@ TEST(InstructionCycles, StagesFollowEachOtherAndStepsWaitForTheAccumulator) {
   const InstructionCycles cycles = cycles_on("a100-sxm4-80gb", "mma.sp.m16n8k32.f32.f16.f16.f32");
   EXPECT_EQ(cycles.board, "a100-sxm4-80gb");
   const auto find = [&](std::string_view stage, int step) {
-    return *std::find_if(cycles.spans.begin(), cycles.spans.end(), [&](const StageSpan& span) {
-      return span.stage == stage && span.step == step;
-    });
+    return *std::find_if(cycles.spans.begin(), cycles.spans.end(),
+                         [&](const StageSpan& span) { return span.stage == stage && span.step == step; });
   };
   EXPECT_EQ(cycles.spans.size(), 9U);  // a fetch, and four stages of each of the two steps
   EXPECT_EQ(find("fetch", 0).end, find("select", 0).begin);

@@ -51,8 +51,7 @@ MetadataInput metadata(std::uint64_t element) {
 }
 
 std::string error_of(const mma::MmaInstruction& instruction, const MmaOperands& arrays,
-                     const std::optional<MetadataInput>& input = std::nullopt,
-                     std::size_t index = 0) {
+                     const std::optional<MetadataInput>& input = std::nullopt, std::size_t index = 0) {
   return support::input_error_of([&] { file_operands(instruction, arrays, input, index); });
 }
 
@@ -122,13 +121,11 @@ TEST(ShownOperands, GeneratedValuesFollowFromKindAndSeed) {
 
 TEST(ShownOperands, AGeneratedAIsPrunedByMagnitude) {
   const ShownOperands shown = generated_operands(kSparse, "random", 7);
-  EXPECT_EQ(sparsity::decompress(shown.compressed),
-            sparsity::prune_by_magnitude(shown.a, DataType::kF16));
+  EXPECT_EQ(sparsity::decompress(shown.compressed), sparsity::prune_by_magnitude(shown.a, DataType::kF16));
 }
 
 TEST(ShownOperands, ArraysThatAreNoOperandsAreRefused) {
-  EXPECT_EQ(error_of(kDense, operands(), metadata(0x4444)),
-            "show: a dense instruction takes no metadata");
+  EXPECT_EQ(error_of(kDense, operands(), metadata(0x4444)), "show: a dense instruction takes no metadata");
   const struct {
     BitArray MmaOperands::*array;
     BitArray instead;
@@ -138,14 +135,10 @@ TEST(ShownOperands, ArraysThatAreNoOperandsAreRefused) {
       {&MmaOperands::a, operands().a, 2, "show: --case 2 is outside A, which holds 2"},
       {&MmaOperands::b, counting({1, 16, 8}, 2), 1, "show: --case 1 is outside B, which holds 1"},
       {&MmaOperands::c, counting({1, 3, 8}, 4), 1, "show: --case 1 is outside C, which holds 1"},
-      {&MmaOperands::b, counting({2, 15, 8}, 2), 0,
-       "show: B must be [16, 8] of 2 bytes each, not [2, 15, 8] of 2"},
-      {&MmaOperands::a, counting({1, 17, 16}, 2), 0,
-       "show: A must be [16, 16] of 2 bytes each, not [1, 17, 16] of 2"},
-      {&MmaOperands::a, counting({16, 16}, 2), 0,
-       "show: A must be [16, 16] of 2 bytes each, not [16, 16] of 2"},
-      {&MmaOperands::c, counting({2, 3, 8}, 2), 0,
-       "show: C must be [16, 8] of 4 bytes each, not [2, 3, 8] of 2"}};
+      {&MmaOperands::b, counting({2, 15, 8}, 2), 0, "show: B must be [16, 8] of 2 bytes each, not [2, 15, 8] of 2"},
+      {&MmaOperands::a, counting({1, 17, 16}, 2), 0, "show: A must be [16, 16] of 2 bytes each, not [1, 17, 16] of 2"},
+      {&MmaOperands::a, counting({16, 16}, 2), 0, "show: A must be [16, 16] of 2 bytes each, not [16, 16] of 2"},
+      {&MmaOperands::c, counting({2, 3, 8}, 2), 0, "show: C must be [16, 8] of 4 bytes each, not [2, 3, 8] of 2"}};
   for (const auto& one : kCases) {
     MmaOperands arrays = operands();
     arrays.*one.array = one.instead;

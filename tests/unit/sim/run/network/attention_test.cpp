@@ -51,15 +51,13 @@ struct Parts {
 const gpu::GpuSpec& board(const std::string& name) {
   static std::map<std::string, gpu::GpuSpec> boards;
   const auto found = boards.find(name);
-  return found != boards.end()
-             ? found->second
-             : boards.emplace(name, config::load_architecture(name).gpu).first->second;
+  return found != boards.end() ? found->second
+                               : boards.emplace(name, config::load_architecture(name).gpu).first->second;
 }
 
 const std::string kA100 = "a100-sxm4-80gb", kH100 = "h100-sxm5-80gb";
 
-ClosedForm attention(const Extents& of, const std::string& name = kA100,
-                     const ResidentTensors& resident = {}) {
+ClosedForm attention(const Extents& of, const std::string& name = kA100, const ResidentTensors& resident = {}) {
   static const EngineSpec engine = load_engine("compiled");
   const Parts parts(of);
   const Network network{parts.gemms, parts.vectors, engine};
@@ -126,8 +124,7 @@ TEST(Attention, ACausalMaskLeavesHalfOfTheWorkAndTheDiagonal) {
   const double of_few = us({512, 512, 512, 1, 64, 64, true}) / us({512, 512, 512});
   EXPECT_GT(of_few, ratio);  // four of 16 blocks lie on the diagonal
   const ClosedForm masked = attention({8192, 8192, 32, 1, 64, 64, true});
-  EXPECT_NEAR(masked.events.macs, 0.508 * attention({8192, 8192, 32}).events.macs,
-              0.001 * masked.events.macs);
+  EXPECT_NEAR(masked.events.macs, 0.508 * attention({8192, 8192, 32}).events.macs, 0.001 * masked.events.macs);
 }
 
 TEST(Attention, HeadsThatShareKeysAreMaskedAsTheyAreAlone) {

@@ -14,8 +14,7 @@ namespace {
 
 using Kind = FusionRule::Kind;
 
-constexpr const char* kLaunch =
-    R"("launch": {"value": "graph", "evidence": "cited", "source": "s"})";
+constexpr const char* kLaunch = R"("launch": {"value": "graph", "evidence": "cited", "source": "s"})";
 
 std::string with(const std::string& rest) {
   return R"({"name": "e", "description": "d", )" + std::string(kLaunch) + rest + "}";
@@ -23,9 +22,9 @@ std::string with(const std::string& rest) {
 
 TEST(Engine, ShippedOnesAreRead) {
   const std::vector<std::string> names = engine_names();
-  for (const char* name : {"compiled", "fastertransformer", "fastertransformer-int8", "gemms",
-                           "inductor", "inductor-autocast", "pytorch", "pytorch-autocast", "sglang",
-                           "tensorrt", "tensorrt-llm", "vllm", "vllm-cusparselt", "xformers"}) {
+  for (const char* name :
+       {"compiled", "fastertransformer", "fastertransformer-int8", "gemms", "inductor", "inductor-autocast", "pytorch",
+        "pytorch-autocast", "sglang", "tensorrt", "tensorrt-llm", "vllm", "vllm-cusparselt", "xformers"}) {
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
     EXPECT_EQ(load_engine(name).name, name);
   }
@@ -48,9 +47,8 @@ TEST(Engine, MixedPrecisionHasWideOperations) {
   const EngineSpec engine = load_engine("pytorch-autocast");
   EXPECT_TRUE(engine.wide.contains(workload::VectorKind::kLayerNorm));
   EXPECT_FALSE(engine.wide.contains(workload::VectorKind::kGelu));
-  support::expect_input_error(
-      [] { parse_engine(with(R"(, "wide": {"operations": ["layernorm"]})"), "e.json"); },
-      {"/wide", "evidence"});
+  support::expect_input_error([] { parse_engine(with(R"(, "wide": {"operations": ["layernorm"]})"), "e.json"); },
+                              {"/wide", "evidence"});
 }
 
 TEST(Engine, IsOfTheReleaseThatIsAskedForOrOfTheNewest) {
@@ -61,10 +59,8 @@ TEST(Engine, IsOfTheReleaseThatIsAskedForOrOfTheNewest) {
   const EngineSpec compiled = load_engine("torch-compiled@2.5");
   EXPECT_EQ(compiled.name, "compiled");
   EXPECT_EQ(compiled.version, "2.5");
-  support::expect_input_error([] { load_engine("vllm@9"); },
-                              {"engine 'vllm' knows the versions 0.6 to 0.32, not 9"});
-  support::expect_input_error([] { load_engine("gemms@1.0"); },
-                              {"engine 'gemms' has no versions: leave out '@1.0'"});
+  support::expect_input_error([] { load_engine("vllm@9"); }, {"engine 'vllm' knows the versions 0.6 to 0.32, not 9"});
+  support::expect_input_error([] { load_engine("gemms@1.0"); }, {"engine 'gemms' has no versions: leave out '@1.0'"});
   support::expect_input_error([] { load_engine("vllm@new"); }, {"a version such as 0.18.1"});
 }
 
@@ -75,13 +71,11 @@ TEST(Engine, TakesFromItsBaseWhatItDoesNotSay) {
   EXPECT_EQ(compiled.host_us, 0);
   EXPECT_TRUE(compiled.libraries.empty());
   EXPECT_FALSE(compiled.sparse_transposed);
-  const EngineSpec mine =
-      parse_engine(R"({"name": "mine", "description": "d", "base": "tensorrt"})", "mine.json");
+  const EngineSpec mine = parse_engine(R"({"name": "mine", "description": "d", "base": "tensorrt"})", "mine.json");
   EXPECT_EQ(mine.name, "mine");
   EXPECT_EQ(mine.version, load_engine("tensorrt").version);
   for (const char* base_of : {"./tensorrt.json", "compiled", "none"}) {
-    const std::string text =
-        R"({"name": "mine", "description": "d", "base": ")" + std::string(base_of) + R"("})";
+    const std::string text = R"({"name": "mine", "description": "d", "base": ")" + std::string(base_of) + R"("})";
     support::expect_input_error([&] { parse_engine(text, "mine.json"); }, {"mine.json", "/base"});
   }
 }
@@ -119,19 +113,15 @@ TEST(Engine, MistakesAreToldWithTheirPlace) {
   refuse(with(R"(, "rules": [{"name": "r", "fuse": "chain", "operations": ["layernorm"],
                   "evidence": "cited", "source": "s"}])"),
          {"/rules/0/operations/0", "'layer_norm'"});
-  refuse(with(R"(, "rules": [{"name": "r", "fuse": "chain", "operations": ["bias"]}])"),
-         {"/rules/0", "evidence"});
+  refuse(with(R"(, "rules": [{"name": "r", "fuse": "chain", "operations": ["bias"]}])"), {"/rules/0", "evidence"});
   refuse(with(R"(, "host_us": 5)"), {"/host_us", "must be an object"});
-  refuse(with(R"(, "host_us": {"value": -1, "evidence": "assumed", "source": "s"})"),
-         {"/host_us/value", "from 0"});
+  refuse(with(R"(, "host_us": {"value": -1, "evidence": "assumed", "source": "s"})"), {"/host_us/value", "from 0"});
   refuse(with(R"(, "sparse_result": {"value": "flat", "evidence": "cited", "source": "s"})"),
          {"/sparse_result/value", "unknown layout", "'contiguous'"});
-  refuse(with(R"(, "tensors": {"int8": {"value": "s8", "evidence": "cited", "source": "s"}})"),
-         {"/tensors/int8"});
+  refuse(with(R"(, "tensors": {"int8": {"value": "s8", "evidence": "cited", "source": "s"}})"), {"/tensors/int8"});
   refuse(with(R"(, "types": [{"types": ["fp8"], "evidence": "cited", "source": "s"}])"),
          {"/types/0/types/0", "unknown type of operands 'fp8'"});
-  refuse(with(R"(, "sparse": [{"types": ["s8"], "evidence": "cited", "source": "s"}])"),
-         {"/sparse/0", "path"});
+  refuse(with(R"(, "sparse": [{"types": ["s8"], "evidence": "cited", "source": "s"}])"), {"/sparse/0", "path"});
   refuse(with(R"(, "types": [{"types": ["s8"], "since": "1", "evidence": "cited",
                   "source": "s"}])"),
          {"/types/0", "versions"});

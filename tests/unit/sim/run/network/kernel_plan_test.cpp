@@ -11,8 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-workload::Operation gemm(const char* name, base::GemmShape shape, std::int64_t batch = 1,
-                         bool weight = true) {
+workload::Operation gemm(const char* name, base::GemmShape shape, std::int64_t batch = 1, bool weight = true) {
   workload::Operation op;
   op.name = name;
   op.shape = shape;
@@ -23,8 +22,8 @@ workload::Operation gemm(const char* name, base::GemmShape shape, std::int64_t b
   return op;
 }
 
-workload::VectorOperation vector(const char* name, workload::VectorKind kind, std::int64_t rows,
-                                 std::int64_t columns, std::size_t after) {
+workload::VectorOperation vector(const char* name, workload::VectorKind kind, std::int64_t rows, std::int64_t columns,
+                                 std::size_t after) {
   workload::VectorOperation op;
   op.name = name;
   op.kind = kind;
@@ -38,14 +37,12 @@ workload::VectorOperation vector(const char* name, workload::VectorKind kind, st
 
 /// A layer of BERT-Large: 128 tokens.
 struct Layer {
-  std::vector<workload::Operation> gemms{
-      gemm("qkv", {3072, 128, 1024}), gemm("scores", {128, 128, 64}, 16, false),
-      gemm("context", {64, 128, 128}, 16, false), gemm("output", {1024, 128, 1024})};
-  std::vector<workload::VectorOperation> vectors{
-      vector("bias", workload::VectorKind::kBias, 128, 3072, 1),
-      vector("softmax", workload::VectorKind::kSoftmax, 2048, 128, 2),
-      vector("add", workload::VectorKind::kResidual, 128, 1024, 4),
-      vector("norm", workload::VectorKind::kLayerNorm, 128, 1024, 4)};
+  std::vector<workload::Operation> gemms{gemm("qkv", {3072, 128, 1024}), gemm("scores", {128, 128, 64}, 16, false),
+                                         gemm("context", {64, 128, 128}, 16, false), gemm("output", {1024, 128, 1024})};
+  std::vector<workload::VectorOperation> vectors{vector("bias", workload::VectorKind::kBias, 128, 3072, 1),
+                                                 vector("softmax", workload::VectorKind::kSoftmax, 2048, 128, 2),
+                                                 vector("add", workload::VectorKind::kResidual, 128, 1024, 4),
+                                                 vector("norm", workload::VectorKind::kLayerNorm, 128, 1024, 4)};
 };
 
 Names names_of(const std::vector<PlannedKernel>& kernels) {
@@ -75,8 +72,7 @@ TEST(KernelPlan, WithoutRulesEachOperationIsAKernel) {
   EngineSpec engine = load_engine("tensorrt");
   engine.rules.clear();
   const auto kernels = plan_kernels({layer.gemms, layer.vectors, engine});
-  EXPECT_EQ(names_of(kernels),
-            (Names{"qkv", "bias", "scores", "softmax", "context", "output", "add", "norm"}));
+  EXPECT_EQ(names_of(kernels), (Names{"qkv", "bias", "scores", "softmax", "context", "output", "add", "norm"}));
 }
 
 TEST(KernelPlan, EachRuleFusesWhatItSaysAndNoMore) {
@@ -203,13 +199,11 @@ TEST(KernelPlan, TransposedResultsAreCopiedBeforeWhatNormalises) {
   EngineSpec engine = load_engine("pytorch");
   engine.sparse_transposed = false;
   const auto contiguous = plan_kernels({layer.gemms, layer.vectors, engine});
-  EXPECT_EQ(names_of(contiguous),
-            (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm"}));
+  EXPECT_EQ(names_of(contiguous), (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm"}));
   engine.sparse_transposed = true;
   const Network network{layer.gemms, layer.vectors, engine};
   const auto kernels = plan_kernels(network);
-  EXPECT_EQ(names_of(kernels),
-            (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm.input", "norm"}));
+  EXPECT_EQ(names_of(kernels), (Names{"qkv", "scores", "softmax", "context", "output", "add", "norm.input", "norm"}));
   EXPECT_FALSE(kernels[2].transposed_by);  // what a product of activations wrote
   EXPECT_EQ(kernels[5].transposed_by, 3U);
   EXPECT_FALSE(kernels[5].makes_contiguous);
@@ -219,8 +213,7 @@ TEST(KernelPlan, TransposedResultsAreCopiedBeforeWhatNormalises) {
   EXPECT_EQ(bytes_of(kernels[6], network).recent, 128 * 1024 * 2);
   EXPECT_EQ(bytes_of(kernels[6], network).written, 128 * 1024 * 2);
   // A pass with dense weights has no copy.
-  EXPECT_EQ(bytes_of_pass(kernels, network),
-            bytes_of_pass(contiguous, {layer.gemms, layer.vectors, engine}));
+  EXPECT_EQ(bytes_of_pass(kernels, network), bytes_of_pass(contiguous, {layer.gemms, layer.vectors, engine}));
 }
 
 TEST(KernelPlan, OperationsOnOneTensorKeepTheLayout) {

@@ -140,6 +140,15 @@ TEST(Links, PcieHasRingsAlone) {
   EXPECT_DOUBLE_EQ(gather.links_us, 8192 / 8e3 / 2);
 }
 
+TEST(Links, TokensOfExpertsAreSentToAllOthersAtOnce) {
+  const KernelTimes nvlink = on_links(workload::VectorKind::kAllToAll, 1 << 20, {8, 450});
+  EXPECT_DOUBLE_EQ(nvlink.launch_us, 3 + 2);
+  EXPECT_DOUBLE_EQ(nvlink.links_us, 7.0 / 8 * (1 << 20) / 450e3);
+  const KernelTimes pcie = on_links(workload::VectorKind::kAllToAll, 1 << 26, {8, 32});
+  EXPECT_DOUBLE_EQ(pcie.launch_us, 8.4 + 5.7);  // one step
+  EXPECT_DOUBLE_EQ(pcie.links_us, 7.0 / 8 * (1 << 26) / 32e3);
+}
+
 TEST(Links, OneGpuSendsNothing) {
   const KernelTimes times = on_links(workload::VectorKind::kAllReduce, 8192, {});
   EXPECT_EQ(times.links_us, 0);

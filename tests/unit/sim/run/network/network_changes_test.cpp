@@ -33,8 +33,8 @@ workload::VectorOperation vector(workload::VectorKind kind, std::size_t after) {
 }
 
 TEST(Siblings, QueriesKeysAndValuesAreOneGemm) {
-  std::vector<workload::Operation> gemms{weight("q", 1024, "x"), weight("k", 256, "x"),
-                                         weight("v", 256, "x"), weight("o", 1024, "y")};
+  std::vector<workload::Operation> gemms{weight("q", 1024, "x"), weight("k", 256, "x"), weight("v", 256, "x"),
+                                         weight("o", 1024, "y")};
   std::vector<workload::VectorOperation> vectors{
       vector(workload::VectorKind::kBias, 1), vector(workload::VectorKind::kBias, 2),
       vector(workload::VectorKind::kBias, 3), vector(workload::VectorKind::kResidual, 4)};
@@ -189,8 +189,7 @@ TEST_F(Quantised, HappensInTheEpilogueOfAnEngineThatHasThat) {
   quantise(load_engine("tensorrt"));
   ASSERT_EQ(kernels.size(), 3U);
   EXPECT_EQ(kernels[1].vectors.size(), 2U);
-  const std::vector<workload::Operation> run =
-      under_engine({layer.gemms, layer.vectors, layer.engine}, kernels);
+  const std::vector<workload::Operation> run = under_engine({layer.gemms, layer.vectors, layer.engine}, kernels);
   EXPECT_EQ(run[0].d_dtype, numerics::DataType::kE4m3);
   EXPECT_EQ(run[1].d_dtype, numerics::DataType::kF16);
 }

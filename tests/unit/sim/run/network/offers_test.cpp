@@ -75,16 +75,15 @@ TEST(Offers, SparseKernelsComeAndGo) {
   EXPECT_EQ(on("vllm@0.18", "h100-sxm5-80gb").no_sparse(fp8), "");
   EXPECT_TRUE(begins(on("vllm@0.19", "h100-sxm5-80gb").no_sparse(fp8),
                      "vllm 0.19 has no 2:4 kernels of e4m3: it had them before 0.19 ("));
-  EXPECT_TRUE(begins(load_engine("vllm@0.6").no_sparse(fp8),
-                     "vllm 0.6 has no 2:4 kernels of e4m3: it has them since 0.7 ("));
+  EXPECT_TRUE(
+      begins(load_engine("vllm@0.6").no_sparse(fp8), "vllm 0.6 has no 2:4 kernels of e4m3: it has them since 0.7 ("));
   EXPECT_TRUE(begins(on("vllm@0.18", "a100-sxm4-80gb").no_sparse(weight(DataType::kS8)),
                      "vllm 0.18 has no 2:4 kernels of s8: it needs compute capability 9.0"));
   EXPECT_EQ(on("vllm@0.18", "a100-sxm4-80gb").no_sparse(four_bits()), "");
   EXPECT_EQ(on("tensorrt-llm@1.2", "h100-sxm5-80gb").no_sparse(fp8), "");
   EXPECT_TRUE(begins(load_engine("tensorrt-llm").no_sparse(fp8),
                      "tensorrt-llm 1.4 has no 2:4 kernels of e4m3: it had them before 1.3 ("));
-  EXPECT_TRUE(
-      begins(load_engine("sglang").no_sparse(fp8), "sglang 0.5.19 has no 2:4 kernels of e4m3 ("));
+  EXPECT_TRUE(begins(load_engine("sglang").no_sparse(fp8), "sglang 0.5.19 has no 2:4 kernels of e4m3 ("));
   EXPECT_EQ(load_engine("torch").no_sparse(weight(DataType::kBf16)), "");
   EXPECT_EQ(load_engine("torch@2.12").no_sparse(four_bits()), "");
   EXPECT_NE(load_engine("torch@2.13").no_sparse(four_bits()), "");

@@ -22,15 +22,13 @@ const std::string kHeader =
 std::string row(const std::string& kind, const std::string& operation, const std::string& status,
                 const std::string& extents, const std::string& type, const std::string& op_class,
                 const std::string& runtime) {
-  return "1,CUTLASS," + kind + "," + operation + ",passed," + status + ",universal," + extents +
-         "," + type + ":column," + type + ":row," + "f32:column,1," + op_class + "," + runtime +
-         "\n";
+  return "1,CUTLASS," + kind + "," + operation + ",passed," + status + ",universal," + extents + "," + type +
+         ":column," + type + ":row," + "f32:column,1," + op_class + "," + runtime + "\n";
 }
 
 TEST(CutlassProfile, OfEachProblemTheFastestKernelIsTaken) {
   const Recording recording =
-      read("some output\n" + kHeader +
-           row("gemm", "slow", "success", "512,256,128", "f16", "tensorop", "0.5") +
+      read("some output\n" + kHeader + row("gemm", "slow", "success", "512,256,128", "f16", "tensorop", "0.5") +
            row("gemm", "fast", "success", "512,256,128", "f16", "tensorop", "0.25") +
            row("gemm", "slower", "success", "512,256,128", "f16", "tensorop", "0.75") +
            row("spgemm", "sparse", "success", "512,256,128", "f16", "tensorop", "0.125"));
@@ -46,10 +44,9 @@ TEST(CutlassProfile, OfEachProblemTheFastestKernelIsTaken) {
 }
 
 TEST(CutlassProfile, WhatFailedOrIsNoTensorCoreIsNotTaken) {
-  const Recording recording =
-      read(kHeader + row("gemm", "a", "success", "512,256,128", "f16", "tensorop", "0.5") +
-           row("gemm", "b", "error", "512,256,128", "f16", "tensorop", "0") +
-           row("gemm", "c", "success", "512,256,128", "f32", "simt", "9"));
+  const Recording recording = read(kHeader + row("gemm", "a", "success", "512,256,128", "f16", "tensorop", "0.5") +
+                                   row("gemm", "b", "error", "512,256,128", "f16", "tensorop", "0") +
+                                   row("gemm", "c", "success", "512,256,128", "f32", "simt", "9"));
   ASSERT_EQ(recording.workload.not_taken.size(), 2);
   EXPECT_EQ(recording.workload.not_taken[0].reason, "its status is 'error'");
   EXPECT_EQ(recording.workload.not_taken[1].reason, "f32 on SIMT units, not on tensor cores");
@@ -66,18 +63,13 @@ TEST(CutlassProfile, ConvolutionsHaveTheirOwnColumns) {
 
 TEST(CutlassProfile, FaultsAreNamedByLine) {
   support::expect_input_error(
-      [] {
-        read("\n\n" + kHeader + row("gemm", "a", "success", "512,,1", "f16", "tensorop", "1"));
-      },
+      [] { read("\n\n" + kHeader + row("gemm", "a", "success", "512,,1", "f16", "tensorop", "1")); },
       {"x:4: n must be an integer from 0 to 2147483647, not ''"});
-  support::expect_input_error(
-      [] { read(kHeader + row("gemm", "a", "success", "5,6,-7", "f16", "tensorop", "1")); },
-      {"x:2: k must be an integer from 0 to 2147483647, not '-7'"});
-  support::expect_input_error(
-      [] { read(kHeader + row("gemm", "a", "success", "5,6,7", "f16", "tensorop", "soon")); },
-      {"x:2: Runtime must be milliseconds, not 'soon'"});
-  support::expect_input_error([] { read(kHeader); },
-                              {"x: no GEMM was found in this profile of CUTLASS"});
+  support::expect_input_error([] { read(kHeader + row("gemm", "a", "success", "5,6,-7", "f16", "tensorop", "1")); },
+                              {"x:2: k must be an integer from 0 to 2147483647, not '-7'"});
+  support::expect_input_error([] { read(kHeader + row("gemm", "a", "success", "5,6,7", "f16", "tensorop", "soon")); },
+                              {"x:2: Runtime must be milliseconds, not 'soon'"});
+  support::expect_input_error([] { read(kHeader); }, {"x: no GEMM was found in this profile of CUTLASS"});
 }
 
 }  // namespace

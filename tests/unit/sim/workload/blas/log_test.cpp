@@ -19,16 +19,15 @@ Recording read(const std::string& text) {
 const std::string kPrefix = "[2026-01-02 03:04:05][cublasLt][77][Trace][cublasLtMatmul] ";
 
 /// A launch of cuBLASLt.
-std::string lt(const std::string& a, const std::string& b, const std::string& d,
-               const std::string& compute, const std::string& rest = "") {
-  return kPrefix + "A=0X1 Adesc=[" + a + "] B=0X2 Bdesc=[" + b +
-         "] C=0X3 Cdesc=[null] D=0X3 Ddesc=[" + d + "] computeDesc=[" + compute + "] " + rest +
-         " workSpace=0X0 beta=0 stream=0X0\n";
+std::string lt(const std::string& a, const std::string& b, const std::string& d, const std::string& compute,
+               const std::string& rest = "") {
+  return kPrefix + "A=0X1 Adesc=[" + a + "] B=0X2 Bdesc=[" + b + "] C=0X3 Cdesc=[null] D=0X3 Ddesc=[" + d +
+         "] computeDesc=[" + compute + "] " + rest + " workSpace=0X0 beta=0 stream=0X0\n";
 }
 
 const std::string kLinear =
-    lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
-       "type=R_32F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F scaleType=R_32F transa=OP_T",
+    lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32", "type=R_32F rows=64 cols=16 ld=64",
+       "computeType=COMPUTE_32F scaleType=R_32F transa=OP_T",
        "algo=[algoId=66 tile=MATMUL_TILE_128x128 stages=MATMUL_STAGES_128xAUTO numSplitsK=2]");
 
 TEST(BlasLog, CublasLtSaysShapeTypesAndAlgorithm) {
@@ -45,8 +44,7 @@ TEST(BlasLog, CublasLtSaysShapeTypesAndAlgorithm) {
 
 TEST(BlasLog, TheKernelThatTheLibraryChoseIsKept) {
   const std::string chosen =
-      lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
-         "type=R_16F rows=64 cols=16 ld=64",
+      lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32", "type=R_16F rows=64 cols=16 ld=64",
          "computeType=COMPUTE_32F transa=OP_T epilogue=EPILOGUE_RELU_BIAS",
          "algo=[algoId=6 tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_32x5 numSplitsK=3]");
   const Recorded recorded = read(chosen).workload.operations.at(0).recorded;
@@ -59,27 +57,24 @@ TEST(BlasLog, TheKernelThatTheLibraryChoseIsKept) {
   EXPECT_EQ(read(chosen + kLinear).workload.operations.size(), 2);
   // AUTO stages: the tile is known, its depth too.
   EXPECT_EQ(read(kLinear).workload.operations.at(0).recorded.stages, 0);
-  EXPECT_EQ(read(kLinear).workload.operations.at(0).recorded.tile,
-            (base::GemmShape{128, 128, 128}));
+  EXPECT_EQ(read(kLinear).workload.operations.at(0).recorded.tile, (base::GemmShape{128, 128, 128}));
 }
 
 TEST(BlasLog, ATileOfASwappedProductIsSwappedToo) {
-  const Recorded recorded =
-      read(lt("type=R_16F rows=32 cols=64 order=ORDER_ROW", "type=R_16F rows=64 cols=16",
-              "type=R_16F rows=32 cols=16 order=ORDER_ROW", "computeType=COMPUTE_32F",
-              "algo=[tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_32x5]"))
-          .workload.operations.at(0)
-          .recorded;
+  const Recorded recorded = read(lt("type=R_16F rows=32 cols=64 order=ORDER_ROW", "type=R_16F rows=64 cols=16",
+                                    "type=R_16F rows=32 cols=16 order=ORDER_ROW", "computeType=COMPUTE_32F",
+                                    "algo=[tile=MATMUL_TILE_128x64 stages=MATMUL_STAGES_32x5]"))
+                                .workload.operations.at(0)
+                                .recorded;
   EXPECT_EQ(recorded.tile, (base::GemmShape{64, 128, 32}));
 }
 
 TEST(BlasLog, NumbersThatNoTileHasAreLeftOut) {
-  const Recorded recorded =
-      read(lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
-              "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T",
-              "algo=[tile=MATMUL_TILE_99999999999x64 stages=MATMUL_STAGES_-32x5 numSplitsK=-2]"))
-          .workload.operations.at(0)
-          .recorded;
+  const Recorded recorded = read(lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
+                                    "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T",
+                                    "algo=[tile=MATMUL_TILE_99999999999x64 stages=MATMUL_STAGES_-32x5 numSplitsK=-2]"))
+                                .workload.operations.at(0)
+                                .recorded;
   EXPECT_FALSE(recorded.steers());
 }
 
@@ -101,8 +96,7 @@ TEST(BlasLog, LegacyNamesOfCublasLtAreTaken) {
 
 TEST(BlasLog, RowMajorOutputSwapsTheOperands) {
   const Recording recording =
-      read(lt("type=R_8I rows=16 cols=32 ld=32 order=ORDER_ROW",
-              "type=R_8I rows=32 cols=64 ld=64 order=ORDER_ROW",
+      read(lt("type=R_8I rows=16 cols=32 ld=32 order=ORDER_ROW", "type=R_8I rows=32 cols=64 ld=64 order=ORDER_ROW",
               "type=R_32I rows=16 cols=64 ld=64 order=ORDER_ROW", "computeType=COMPUTE_32I"));
   EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(recording.workload.operations.at(0).dtype, numerics::DataType::kS8);
@@ -111,8 +105,7 @@ TEST(BlasLog, RowMajorOutputSwapsTheOperands) {
 TEST(BlasLog, BatchesAndTransposedBAreNoWeights) {
   const std::string batched = " batchCount=12 stridedBatchOffset=9";
   const Recording recording =
-      read(lt("type=R_16BF rows=64 cols=32 ld=64" + batched,
-              "type=R_16BF rows=32 cols=16 ld=32" + batched,
+      read(lt("type=R_16BF rows=64 cols=32 ld=64" + batched, "type=R_16BF rows=32 cols=16 ld=32" + batched,
               "type=R_16BF rows=64 cols=16 ld=64" + batched, "computeType=COMPUTE_32F") +
            lt("type=R_16BF rows=64 cols=32 ld=64", "type=R_16BF rows=16 cols=32 ld=16",
               "type=R_16BF rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transb=OP_T"));
@@ -127,8 +120,7 @@ TEST(BlasLog, F32IsTf32OrNotTaken) {
     return lt("type=R_32F rows=64 cols=32 ld=64", "type=R_32F rows=32 cols=16 ld=32",
               "type=R_32F rows=64 cols=16 ld=64", "computeType=" + compute);
   };
-  EXPECT_EQ(read(f32("COMPUTE_32F_FAST_TF32")).workload.operations.at(0).dtype,
-            numerics::DataType::kTf32);
+  EXPECT_EQ(read(f32("COMPUTE_32F_FAST_TF32")).workload.operations.at(0).dtype, numerics::DataType::kTf32);
   const Recording recording = read(f32("COMPUTE_32F") + kLinear);
   ASSERT_EQ(recording.workload.not_taken.size(), 1);
   EXPECT_EQ(recording.workload.not_taken[0].reason, "f32 on SIMT units, not on tensor cores");
@@ -200,8 +192,8 @@ std::string typed_call(const std::string& function) {
 }
 
 TEST(BlasLog, TheLetterOfACallOfCublasIsTheTypeOfItsOperands) {
-  const Recording recording = read(typed_call("cublasHgemm_v2") + typed_call("cublasSgemm_v2") +
-                                   typed_call("cublasDgemm_v2"));
+  const Recording recording =
+      read(typed_call("cublasHgemm_v2") + typed_call("cublasSgemm_v2") + typed_call("cublasDgemm_v2"));
   ASSERT_EQ(recording.workload.operations.size(), 1);
   const Operation& half = recording.workload.operations[0];
   EXPECT_EQ(half.name, "cublasHgemm");
@@ -241,11 +233,9 @@ TEST(BlasLog, CusparseltSaysWhatADescriptorWasMadeFrom) {
 TEST(BlasLog, LaunchesWithDifferentEpiloguesAreTwo) {
   const auto with = [](const std::string& epilogue, const std::string& beta) {
     return lt("type=R_16F rows=32 cols=64 ld=32", "type=R_16F rows=32 cols=16 ld=32",
-              "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T" + epilogue,
-              "beta=" + beta);
+              "type=R_16F rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T" + epilogue, "beta=" + beta);
   };
-  const Recording recording =
-      read(with("", "0") + with(" epilogue=EPILOGUE_GELU_BIAS", "0") + with("", "1"));
+  const Recording recording = read(with("", "0") + with(" epilogue=EPILOGUE_GELU_BIAS", "0") + with("", "1"));
   ASSERT_EQ(recording.workload.operations.size(), 3);
   EXPECT_EQ(recording.workload.operations[1].recorded.epilogue, "GELU_BIAS");
   EXPECT_FALSE(recording.workload.operations[1].recorded.adds_c);
@@ -253,16 +243,14 @@ TEST(BlasLog, LaunchesWithDifferentEpiloguesAreTwo) {
 }
 
 TEST(BlasLog, GradientsInBothTypesOfFp8AreTaken) {
-  const Recording recording =
-      read(lt("type=R_8F_E4M3 rows=32 cols=64 ld=32", "type=R_8F_E5M2 rows=32 cols=16 ld=32",
-              "type=R_16BF rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T"));
+  const Recording recording = read(lt("type=R_8F_E4M3 rows=32 cols=64 ld=32", "type=R_8F_E5M2 rows=32 cols=16 ld=32",
+                                      "type=R_16BF rows=64 cols=16 ld=64", "computeType=COMPUTE_32F transa=OP_T"));
   EXPECT_EQ(recording.workload.operations.at(0).dtype, numerics::DataType::kE4m3);
 }
 
 TEST(BlasLog, WhatBothLibrariesLogCountsOnce) {
-  const std::string same =
-      lt("type=R_16F rows=1024 cols=512 ld=1024", "type=R_16F rows=1024 cols=256 ld=1024",
-         "type=R_16F rows=512 cols=256 ld=512", "computeType=COMPUTE_32F transa=OP_T");
+  const std::string same = lt("type=R_16F rows=1024 cols=512 ld=1024", "type=R_16F rows=1024 cols=256 ld=1024",
+                              "type=R_16F rows=512 cols=256 ld=512", "computeType=COMPUTE_32F transa=OP_T");
   const Recording recording = read(kCublas + kCublas + same + kLinear);
   ASSERT_EQ(recording.workload.operations.size(), 3);
   EXPECT_EQ(recording.workload.operations.at(0).name, "cublasLtMatmul");
@@ -305,16 +293,14 @@ TEST(BlasLog, ALaunchThatTwoLibrariesLogCountsOnceWhereItsExtentsAgree) {
   const auto rocblas = [](int n, int count) {
     return "- { rocblas_function: \"rocblas_gemm_ex\", a_type: \"bf16_r\", transA: 'T', M: 64, "
            "N: " +
-           std::to_string(n) + ", K: 128, batch_count: 1, call_count: " + std::to_string(count) +
-           " }\n";
+           std::to_string(n) + ", K: 128, batch_count: 1, call_count: " + std::to_string(count) + " }\n";
   };
   const Recording recording = read(bench + bench + rocblas(32, 1) + rocblas(16, 3));
   std::map<std::string, std::int64_t> taken;
   for (const Operation& op : recording.workload.operations) {
     taken[op.name] += op.count;
   }
-  EXPECT_EQ(taken,
-            (std::map<std::string, std::int64_t>{{"rocblas_gemm_ex", 4}, {"hipblaslt-bench", 1}}));
+  EXPECT_EQ(taken, (std::map<std::string, std::int64_t>{{"rocblas_gemm_ex", 4}, {"hipblaslt-bench", 1}}));
   EXPECT_EQ(recording.workload.not_taken.at(0).count, 1);
   EXPECT_EQ(recording.workload.not_taken.at(0).reason, "the same launch is logged as a trace");
 }

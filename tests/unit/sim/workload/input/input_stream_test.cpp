@@ -108,17 +108,14 @@ TEST(InputStream, CompressedFilesThatAreDamagedAreRefused) {
 TEST(InputStream, TheLargestMemberOfATarIsReadOrTheOneThatIsNamed) {
   const support::TemporaryDirectory directory;
   const std::filesystem::path file = directory.path() / "x.tar.gz";
-  support::put_file(
-      file, support::gzipped(support::tar_of({{"a", "1"}, {"big", long_text()}, {"b", "22"}})));
+  support::put_file(file, support::gzipped(support::tar_of({{"a", "1"}, {"big", long_text()}, {"b", "22"}})));
   InputStream largest(file);
   EXPECT_EQ(largest.rest(kMany), long_text());
   EXPECT_TRUE(largest.name().ends_with("x.tar.gz:big"));
-  EXPECT_NE(largest.choice().find("of 3 files in the tar the largest is read, big"),
-            std::string::npos);
+  EXPECT_NE(largest.choice().find("of 3 files in the tar the largest is read, big"), std::string::npos);
   EXPECT_EQ(InputStream(file.string() + ":b").choice(), "");
   EXPECT_EQ(InputStream(file.string() + ":b").rest(kMany), "22");
-  support::expect_input_error([&] { InputStream(file.string() + ":c"); },
-                              {"the tar holds no file 'c'"});
+  support::expect_input_error([&] { InputStream(file.string() + ":c"); }, {"the tar holds no file 'c'"});
 }
 
 TEST(InputStream, ATarThatIsCutOffInAMemberIsRefused) {
@@ -136,14 +133,12 @@ TEST(InputStream, AMemberOfWhatIsNoTarIsRefused) {
 }
 
 TEST(InputStream, MoreThanTheAllowedBytesAreRefused) {
-  support::expect_input_error([] { InputStream("abcd", "x").rest(3); },
-                              {"x: more than the 3 bytes"});
+  support::expect_input_error([] { InputStream("abcd", "x").rest(3); }, {"x: more than the 3 bytes"});
 }
 
 TEST(InputStream, OfADirectoryTheConfigurationIsRead) {
   const support::TemporaryDirectory directory;
-  support::expect_input_error([&] { InputStream input(directory.path()); },
-                              {"is a directory without config.json"});
+  support::expect_input_error([&] { InputStream input(directory.path()); }, {"is a directory without config.json"});
   const std::filesystem::path file = directory.path() / "config.json";
   std::ofstream(file) << "{}";
   InputStream alone(directory.path());
@@ -151,13 +146,11 @@ TEST(InputStream, OfADirectoryTheConfigurationIsRead) {
   EXPECT_EQ(alone.path(), file);
   EXPECT_EQ(alone.choice(), "");
   std::ofstream(directory.path() / "model.safetensors") << "x";
-  EXPECT_NE(InputStream(directory.path()).choice().find("safetensors beside it are not read"),
-            std::string::npos);
+  EXPECT_NE(InputStream(directory.path()).choice().find("safetensors beside it are not read"), std::string::npos);
 }
 
 TEST(InputStream, AFileThatIsNotThereIsNamed) {
-  support::expect_input_error([] { InputStream("/no/such/file"); },
-                              {"/no/such/file: no such file"});
+  support::expect_input_error([] { InputStream("/no/such/file"); }, {"/no/such/file: no such file"});
 }
 
 }  // namespace

@@ -16,8 +16,7 @@ using namespace sptc::onnx;
 using sptc::onnx::input;  // hides the namespace
 
 constexpr std::int64_t kHalf = 10;
-constexpr const char* kTooMuch =
-    "x: its functions and branches lead to more than 4194304 operators and values";
+constexpr const char* kTooMuch = "x: its functions and branches lead to more than 4194304 operators and values";
 
 Recording read_model(const std::string& bytes) {
   input::InputStream stream(bytes, "x");
@@ -77,14 +76,12 @@ TEST(Effort, TensorsOfTooManyAxesAreRefused) {
     dims += number(1, 1);
   }
   const std::string what = "a tensor has more than 16 axes";
-  support::expect_input_error(
-      [&] { read_model(model(kProduct + bytes(5, dims + number(2, kHalf) + bytes(8, "t")))); },
-      {"x: byte ", what});
+  support::expect_input_error([&] { read_model(model(kProduct + bytes(5, dims + number(2, kHalf) + bytes(8, "t")))); },
+                              {"x: byte ", what});
   // What is only said of a value is not taken.
   support::expect_input_error(
       [&] {
-        read_model(model(kProduct +
-                         input("t", kHalf, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})));
+        read_model(model(kProduct + input("t", kHalf, {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1})));
       },
       {"the shape of the input 't' is open"});
 }

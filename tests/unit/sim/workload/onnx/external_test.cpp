@@ -42,10 +42,9 @@ class External : public testing::Test {
     for (const auto& [key, value] : entries) {
       data += sptc::onnx::bytes(13, sptc::onnx::bytes(1, key) + sptc::onnx::bytes(2, value));
     }
-    const std::string graph =
-        input("x", kFloat, {5, 8}) +
-        sptc::onnx::bytes(5, tensor("w", kFloat, {8, 8}, data + number(14, 1))) +
-        node("MatMul", {"x", "w"}, "y");
+    const std::string graph = input("x", kFloat, {5, 8}) +
+                              sptc::onnx::bytes(5, tensor("w", kFloat, {8, 8}, data + number(14, 1))) +
+                              node("MatMul", {"x", "w"}, "y");
     io::write_file(path_, model(graph));
     return importer::read_recording(path_);
   }
@@ -60,26 +59,21 @@ class External : public testing::Test {
 };
 
 TEST_F(External, IsReadFromItsPlace) {
-  const Operation op =
-      read({{"location", "w.bin"}, {"offset", "4"}, {"length", "256"}}).workload.operations.at(0);
+  const Operation op = read({{"location", "w.bin"}, {"offset", "4"}, {"length", "256"}}).workload.operations.at(0);
   ASSERT_TRUE(op.values);
   EXPECT_EQ(op.values->row(0, 1), (std::vector<float>{2, 10, 0, 0, 34, 42, 0, 0}));
   EXPECT_TRUE(op.prunable);
-  EXPECT_EQ(
-      read({{"location", "./w.bin"}, {"offset", "4"}}).workload.operations.at(0).values->largest(),
-      48);
+  EXPECT_EQ(read({{"location", "./w.bin"}, {"offset", "4"}}).workload.operations.at(0).values->largest(), 48);
 }
 
 TEST_F(External, ThatIsNotThereIsSaid) {
   const Recording recording = read({{"location", "absent.bin"}});
   EXPECT_FALSE(recording.workload.operations.at(0).values);
-  EXPECT_EQ(recording.account.notes.at(2),
-            "weights in absent.bin are not there, so that their values are generated");
+  EXPECT_EQ(recording.account.notes.at(2), "weights in absent.bin are not there, so that their values are generated");
 }
 
 TEST_F(External, StaysInTheDirectoryOfTheModel) {
-  const std::initializer_list<std::string_view> outside{"w: the external data '",
-                                                        "outside of the directory"};
+  const std::initializer_list<std::string_view> outside{"w: the external data '", "outside of the directory"};
   refuses({{"location", "/etc/passwd"}}, outside);
   refuses({{"location", "../w.bin"}}, outside);
   refuses({{"location", "a/../../w.bin"}}, outside);
@@ -104,11 +98,9 @@ TEST_F(External, OfAModelBehindALinkMayLieBesideWhatTheLinkLeadsTo) {
 TEST_F(External, BeyondTheEndOfAFileIsRefused) {
   refuses({{"location", "w.bin"}, {"offset", "8"}},
           {"w: 256 bytes from byte 8 on are beyond the 260 bytes of 'w.bin'"});
-  refuses({{"location", "w.bin"}, {"offset", "18446744073709551615"}},
-          {"are beyond the 260 bytes"});
+  refuses({{"location", "w.bin"}, {"offset", "18446744073709551615"}}, {"are beyond the 260 bytes"});
   refuses({{"location", "w.bin"}, {"offset", "-4"}}, {"the place of external data is no number"});
-  refuses({{"location", "w.bin"}, {"length", "255"}},
-          {"w: its extents need 256 bytes, and its external data are 255"});
+  refuses({{"location", "w.bin"}, {"length", "255"}}, {"w: its extents need 256 bytes, and its external data are 255"});
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The elements of outputs, each worked out by hand from the specification of the operator.
-#include "sim/workload/onnx/shapes.h"
+#include "sim/workload/onnx/operators.h"
 #include "tests/unit/sim/workload/onnx/node_cases.h"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/workload/onnx/shapes.h"
+#include "sim/workload/onnx/operators.h"
 
 #include <gtest/gtest.h>
 
@@ -33,8 +33,7 @@ inline Value sized(Dims dims, Type type = Type::kFloat) {
 }
 /// One axis of integers, or `dims` of them.
 inline Value whole(const Dims& elements, const std::optional<Dims>& dims = std::nullopt) {
-  Value value =
-      sized(dims.value_or(Dims{static_cast<std::int64_t>(elements.size())}), Type::kInt64);
+  Value value = sized(dims.value_or(Dims{static_cast<std::int64_t>(elements.size())}), Type::kInt64);
   value.numbers.emplace(elements.begin(), elements.end());
   return value;
 }
@@ -93,8 +92,7 @@ struct Case {
 inline void expect_dims(const std::vector<Case>& cases) {
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const Case& one = cases[i];
-    EXPECT_EQ(output_of(one.op, one.attributes, one.inputs).dims, one.expected)
-        << "case " << i << ", " << one.op;
+    EXPECT_EQ(output_of(one.op, one.attributes, one.inputs).dims, one.expected) << "case " << i << ", " << one.op;
   }
 }
 /// The integers of the output, be it of any extents.

@@ -21,8 +21,8 @@ Recording read(const std::string& graph, const ImportOptions& options = {}) {
 }
 
 TEST(Onnx, MatMulWithAWeightIsTransposedAndFoldsItsBatches) {
-  const Recording recording = read(input("a", kHalf, {2, 16, 32}) + weight("w", kHalf, {32, 64}) +
-                                   node("MatMul", {"a", "w"}, "y"));
+  const Recording recording =
+      read(input("a", kHalf, {2, 16, 32}) + weight("w", kHalf, {32, 64}) + node("MatMul", {"a", "w"}, "y"));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(recording.account.format, "ONNX model");
   EXPECT_EQ(taken.name, "y");
@@ -48,8 +48,7 @@ TEST(Onnx, TheBatchIsTheExtentOfThatNameOrTheFirstOneOfAllInputs) {
 
 TEST(Onnx, MatMulOfActivationsKeepsItsBatchesAndHasNoWeight) {
   const Recording recording =
-      read(input("a", kFloat, {2, 4, 16, 32}) + input("b", kFloat, {2, 4, 32, 64}) +
-           node("MatMul", {"a", "b"}, "y"));
+      read(input("a", kFloat, {2, 4, 16, 32}) + input("b", kFloat, {2, 4, 32, 64}) + node("MatMul", {"a", "b"}, "y"));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(taken.batch, 8);
@@ -58,40 +57,36 @@ TEST(Onnx, MatMulOfActivationsKeepsItsBatchesAndHasNoWeight) {
 }
 
 TEST(Onnx, AWeightInFrontIsAAsItStands) {
-  const Recording recording = read(input("b", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) +
-                                   node("MatMul", {"w", "b"}, "y"));
+  const Recording recording =
+      read(input("b", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) + node("MatMul", {"w", "b"}, "y"));
   EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(recording.workload.operations.at(0).prunable);
 }
 
 TEST(Onnx, GemmReadsItsTransposes) {
-  const Recording recording =
-      read(input("a", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) +
-           node("Gemm", {"a", "w"}, "y", integer("transA", 1) + integer("transB", 1)));
+  const Recording recording = read(input("a", kHalf, {32, 16}) + weight("w", kHalf, {64, 32}) +
+                                   node("Gemm", {"a", "w"}, "y", integer("transA", 1) + integer("transB", 1)));
   EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{64, 16, 32}));
 }
 
 TEST(Onnx, ConvolutionsKeepTheirGeometryAndGroups) {
   const Recording recording =
       read(input("x", kHalf, {2, 16, 9, 9}) + weight("w", kHalf, {32, 8, 3, 3}) +
-           node("Conv", {"x", "w"}, "y",
-                ints("strides", {2, 2}) + ints("pads", {1, 1, 1, 1}) + integer("group", 2)));
+           node("Conv", {"x", "w"}, "y", ints("strides", {2, 2}) + ints("pads", {1, 1, 1, 1}) + integer("group", 2)));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.shape, (base::GemmShape{16, 2 * 5 * 5, 72}));
   EXPECT_EQ(taken.batch, 2);
   EXPECT_EQ(taken.conv->stride, (std::array<std::int64_t, 2>{2, 2}));
-  const Recording uneven =
-      read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {32, 16, 2, 2}) +
-           node("Conv", {"x", "w"}, "y", ints("pads", {0, 0, 1, 1})));
+  const Recording uneven = read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {32, 16, 2, 2}) +
+                                node("Conv", {"x", "w"}, "y", ints("pads", {0, 0, 1, 1})));
   EXPECT_EQ(uneven.workload.operations.at(0).shape, (base::GemmShape{32, 64, 64}));
   EXPECT_FALSE(uneven.workload.operations.at(0).conv);
 }
 
 TEST(Onnx, TransposedConvolutionsSpreadTheirInput) {
-  const Recording recording =
-      read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {16, 4, 2, 2}) +
-           node("ConvTranspose", {"x", "w"}, "y", ints("strides", {2, 2})) +
-           weight("v", kHalf, {8, 4, 1, 1}) + node("Conv", {"y", "v"}, "z"));
+  const Recording recording = read(input("x", kHalf, {1, 16, 8, 8}) + weight("w", kHalf, {16, 4, 2, 2}) +
+                                   node("ConvTranspose", {"x", "w"}, "y", ints("strides", {2, 2})) +
+                                   weight("v", kHalf, {8, 4, 1, 1}) + node("Conv", {"y", "v"}, "z"));
   EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{16, 64, 16}));
   EXPECT_EQ(recording.workload.operations.at(1).shape, (base::GemmShape{8, 256, 4}));
 }
@@ -102,15 +97,13 @@ TEST(Onnx, ShapesAreFollowedThroughTheGraph) {
            node("MaxPool", {"r"}, "p", ints("kernel_shape", {2, 2}) + ints("strides", {2, 2})) +
            node("Shape", {"p"}, "s") + shape("zero", {0}) + node("Gather", {"s", "zero"}, "batch") +
            shape("rest", {-1}) + node("Concat", {"batch", "rest"}, "to", integer("axis", 0)) +
-           node("Reshape", {"p", "to"}, "flat") + weight("w", kHalf, {32, 16}) +
-           node("MatMul", {"flat", "w"}, "y"));
+           node("Reshape", {"p", "to"}, "flat") + weight("w", kHalf, {32, 16}) + node("MatMul", {"flat", "w"}, "y"));
   EXPECT_EQ(recording.workload.operations.at(0).shape, (base::GemmShape{16, 2, 32}));
 }
 
 TEST(Onnx, WeightsMayComeFromConstantNodesAndThroughDequantization) {
   const std::string constant = bytes(5, bytes(1, "value") + bytes(5, tensor("", kHalf, {32, 64})));
-  EXPECT_TRUE(read(input("a", kHalf, {16, 32}) + node("Constant", {}, "w", constant) +
-                   node("MatMul", {"a", "w"}, "y"))
+  EXPECT_TRUE(read(input("a", kHalf, {16, 32}) + node("Constant", {}, "w", constant) + node("MatMul", {"a", "w"}, "y"))
                   .workload.operations.at(0)
                   .prunable);
   const Recording quantized =
@@ -123,24 +116,17 @@ TEST(Onnx, WeightsMayComeFromConstantNodesAndThroughDequantization) {
 }
 
 TEST(Onnx, OpenDimensionsAreNamedAndGiven) {
-  const std::string graph = input("a", kHalf, {0, 32}, "batch") + weight("w", kHalf, {32, 64}) +
-                            node("MatMul", {"a", "w"}, "y");
-  EXPECT_EQ(read(graph, {{{"batch", 7}}}).workload.operations.at(0).shape,
-            (base::GemmShape{64, 7, 32}));
+  const std::string graph =
+      input("a", kHalf, {0, 32}, "batch") + weight("w", kHalf, {32, 64}) + node("MatMul", {"a", "w"}, "y");
+  EXPECT_EQ(read(graph, {{{"batch", 7}}}).workload.operations.at(0).shape, (base::GemmShape{64, 7, 32}));
   EXPECT_EQ(read(graph, {{}, {{"a", {9, 32}}}}).workload.operations.at(0).shape.n, 9);
-  support::expect_input_error([&] { read(graph); },
-                              {"x: the dimension 'batch' is open", "--dim batch=1"});
+  support::expect_input_error([&] { read(graph); }, {"x: the dimension 'batch' is open", "--dim batch=1"});
   support::expect_input_error(
       [&] {
         read(graph + input("c", kHalf, {0, 0}, "?") + input("d", kHalf, {0}, "seq"));
       },
-      {"x: the dimensions 'batch', 'c.0', 'c.1' and 'seq' are open",
-       "--dim batch=1,c.0=1,c.1=1,seq=1"});
-  support::expect_input_error(
-      [&] {
-        read(graph, {{{"batch", 7}, {"x", 1}}});
-      },
-      {"x has no open dimension 'x'"});
+      {"x: the dimensions 'batch', 'c.0', 'c.1' and 'seq' are open", "--dim batch=1,c.0=1,c.1=1,seq=1"});
+  support::expect_input_error([&] { read(graph, {{{"batch", 7}, {"x", 1}}}); }, {"x has no open dimension 'x'"});
   support::expect_input_error(
       [&] {
         read(graph, {{}, {{"b", {9, 32}}}});
@@ -160,24 +146,20 @@ TEST(Onnx, WhatCannotBeFollowedIsSaid) {
     const Recording recording = read(taken + more);
     return recording.workload.not_taken.at(0).reason;
   };
-  EXPECT_EQ(reason(node("NonMaxSuppression", {"a"}, "n") + node("Relu", {"n"}, "r") +
-                   node("MatMul", {"r", "w"}, "z")),
+  EXPECT_EQ(reason(node("NonMaxSuppression", {"a"}, "n") + node("Relu", {"n"}, "r") + node("MatMul", {"r", "w"}, "z")),
             "its shape is not known: the operator NonMaxSuppression is not followed");
   EXPECT_EQ(reason(node("MatMul", {"w", "w"}, "z")), "the shapes of its operands do not fit");
   EXPECT_EQ(reason(node("LSTM", {"a"}, "z")), "the shapes of its operands do not fit");
   EXPECT_EQ(reason(node("MatMul", {"w", "w"}, "z") + node("MatMul", {"z", "w"}, "v")),
             "the shapes of its operands do not fit");
-  EXPECT_EQ(reason(node("MoE", {"a"}, "z")),
-            "experts in one operator: how many tokens each gets is not in the model");
-  const Recording later =
-      read(taken + node("MatMul", {"w", "w"}, "z") + node("MatMul", {"z", "w"}, "v"));
-  EXPECT_EQ(later.workload.not_taken.at(1).reason,
-            "its shape is not known: the operands of MatMul 'z' do not fit");
+  EXPECT_EQ(reason(node("MoE", {"a"}, "z")), "experts in one operator: how many tokens each gets is not in the model");
+  const Recording later = read(taken + node("MatMul", {"w", "w"}, "z") + node("MatMul", {"z", "w"}, "v"));
+  EXPECT_EQ(later.workload.not_taken.at(1).reason, "its shape is not known: the operands of MatMul 'z' do not fit");
 }
 
 TEST(Onnx, FilesThatEndEarlyAreRefused) {
-  const std::string whole = model(input("a", kHalf, {16, 32}) + weight("w", kHalf, {32, 64}) +
-                                  node("MatMul", {"a", "w"}, "y"));
+  const std::string whole =
+      model(input("a", kHalf, {16, 32}) + weight("w", kHalf, {32, 64}) + node("MatMul", {"a", "w"}, "y"));
   support::expect_input_error(
       [&] {
         input::InputStream stream(whole.substr(0, whole.size() - 5), "x");
@@ -192,8 +174,7 @@ TEST(Onnx, FilesThatEndEarlyAreRefused) {
       {"x: this ONNX model has no graph"});
   support::expect_input_error(
       [&] {
-        read(input("a", kHalf, {INT64_MAX, 32}) + weight("w", kHalf, {32, 64}) +
-             node("MatMul", {"a", "w"}, "y"));
+        read(input("a", kHalf, {INT64_MAX, 32}) + weight("w", kHalf, {32, 64}) + node("MatMul", {"a", "w"}, "y"));
       },
       {"x: dimension 0 of the input 'a' is 9223372036854775807, beyond 2147483647"});
 }

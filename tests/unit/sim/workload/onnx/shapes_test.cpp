@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The extents and types of outputs, each worked out by hand from the specification of the operator.
-#include "sim/workload/onnx/shapes.h"
-
+#include "sim/workload/onnx/operators.h"
 #include "tests/unit/sim/workload/onnx/node_cases.h"
 
 #include <gtest/gtest.h>
@@ -47,10 +46,7 @@ TEST(Shapes, ArrangementsHaveTheExtentsOfTheirParameters) {
       {"Pad", {{"pads", list({1, 1})}}, {sized({7})}, Dims{9}},
       {"DepthToSpace", {{"blocksize", number(2)}}, {sized({1, 8, 2, 3})}, Dims{1, 2, 4, 6}},
       {"SpaceToDepth", {{"blocksize", number(2)}}, {sized({1, 2, 4, 6})}, Dims{1, 8, 2, 3}},
-      {"DepthToSpace",
-       {{"blocksize", number(4)}},
-       {sized({1, 16, 1 << 30, 3})},
-       Dims{1, 1, kBeyond, 12}},
+      {"DepthToSpace", {{"blocksize", number(4)}}, {sized({1, 16, 1 << 30, 3})}, Dims{1, 1, kBeyond, 12}},
   });
 }
 
@@ -113,11 +109,10 @@ TEST(Shapes, ExtentsThatAreValuesOfOperandsAreTaken) {
 }
 
 TEST(Shapes, AutoPadFillsTheLastWindowAndPutsTheOddElementWhereItSays) {
-  const auto window = [](const std::string& padding, std::int64_t extent, std::int64_t kernel,
-                         std::int64_t stride, std::int64_t dilation) {
-    const Node node = node_of("MaxPool", {{"auto_pad", word(padding)},
-                                          {"strides", list({stride})},
-                                          {"dilations", list({dilation})}});
+  const auto window = [](const std::string& padding, std::int64_t extent, std::int64_t kernel, std::int64_t stride,
+                         std::int64_t dilation) {
+    const Node node =
+        node_of("MaxPool", {{"auto_pad", word(padding)}, {"strides", list({stride})}, {"dilations", list({dilation})}});
     return window_of(node, {1, 1, extent}, {kernel}).value_or(Window{});
   };
   // ceil(5 / 2) windows of 2 at 0, 2 and 4 need 6 elements.
@@ -155,9 +150,7 @@ TEST(Shapes, CeilModeCountsTheWindowThatIsNotFull) {
 
 TEST(Shapes, ResizedExtentsAreSizesOrScaledAndRoundedDown) {
   const Value x = sized({1, 3, 8, 9});
-  const auto policy = [](const std::string& name) {
-    return Attributes{{"keep_aspect_ratio_policy", word(name)}};
-  };
+  const auto policy = [](const std::string& name) { return Attributes{{"keep_aspect_ratio_policy", word(name)}}; };
   expect_dims({
       {"Resize", {}, {x, kNone, real({1, 1, 2, 0.5F})}, Dims{1, 3, 16, 4}},  // 4.5
       {"Resize", {}, {x, real({1, 1, 2, 3})}, Dims{1, 3, 16, 27}},

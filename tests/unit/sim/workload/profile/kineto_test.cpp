@@ -23,20 +23,18 @@ std::string profile(const std::string& events) {
          events + "]}";
 }
 
-std::string op(const std::string& name, double begin, double duration, int external,
-               const std::string& arguments) {
+std::string op(const std::string& name, double begin, double duration, int external, const std::string& arguments) {
   std::ostringstream text;
-  text << R"({"ph": "X", "cat": "cpu_op", "name": ")" << name << R"(", "pid": 1, "tid": 2, "ts": )"
-       << begin << R"(, "dur": )" << duration << R"(, "args": {"External id": )" << external
-       << (arguments.empty() ? "" : ", ") << arguments << "}}";
+  text << R"({"ph": "X", "cat": "cpu_op", "name": ")" << name << R"(", "pid": 1, "tid": 2, "ts": )" << begin
+       << R"(, "dur": )" << duration << R"(, "args": {"External id": )" << external << (arguments.empty() ? "" : ", ")
+       << arguments << "}}";
   return text.str();
 }
 
 std::string kernel(const std::string& name, double duration, int external, int correlation) {
   std::ostringstream text;
-  text << R"({"ph": "X", "cat": "kernel", "name": ")" << name
-       << R"(", "pid": 0, "tid": 7, "ts": 900, "dur": )" << duration
-       << R"(, "args": {"External id": )" << external << R"(, "correlation": )" << correlation
+  text << R"({"ph": "X", "cat": "kernel", "name": ")" << name << R"(", "pid": 0, "tid": 7, "ts": 900, "dur": )"
+       << duration << R"(, "args": {"External id": )" << external << R"(, "correlation": )" << correlation
        << R"(, "grid": [1, 2, 3]}})";
   return text.str();
 }
@@ -50,8 +48,8 @@ const std::string kHalfKernel = "ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_sta
 
 /// mm of these extents, strides and type.
 std::string mm(const std::string& dims, const std::string& strides, const std::string& type) {
-  return R"("Input Dims": [)" + dims + R"(], "Input Strides": [)" + strides +
-         R"(], "Input type": [")" + type + R"(", ")" + type + R"("])";
+  return R"("Input Dims": [)" + dims + R"(], "Input Strides": [)" + strides + R"(], "Input type": [")" + type +
+         R"(", ")" + type + R"("])";
 }
 
 TEST(Kineto, KernelsWithoutAPossibleTimeAreRefused) {
@@ -62,8 +60,7 @@ TEST(Kineto, KernelsWithoutAPossibleTimeAreRefused) {
 
 TEST(Kineto, AKernelLooksForItsOperationUpToAThousandOutwards) {
   const auto nested = [](int operations) {
-    std::string events =
-        kernel(kHalfKernel, 5, 5000, 1) + "," + op("aten::addmm", 1, 9000, 8, kAddmm);
+    std::string events = kernel(kHalfKernel, 5, 5000, 1) + "," + op("aten::addmm", 1, 9000, 8, kAddmm);
     for (int i = 2; i <= operations; ++i) {
       events += "," + op("aten::f", i, 9000 - i, i == operations ? 5000 : 9000 + i, "");
     }
@@ -74,11 +71,10 @@ TEST(Kineto, AKernelLooksForItsOperationUpToAThousandOutwards) {
 }
 
 TEST(Kineto, LeafOperationsAreTakenWithTheTimeOfTheirKernels) {
-  const Recording recording =
-      read(profile(op("aten::linear", 100, 50, 7, kLinear) + "," +
-                   op("aten::addmm", 110, 30, 8, kAddmm) + "," + kernel(kHalfKernel, 5.5, 8, 1000) +
-                   "," + kernel("void cublasLt::splitKreduce_kernel<32>(int)", 1.5, 8, 1001) + "," +
-                   kernel("void at::native::elementwise_kernel<1>(int)", 3, 9, 1002)));
+  const Recording recording = read(profile(
+      op("aten::linear", 100, 50, 7, kLinear) + "," + op("aten::addmm", 110, 30, 8, kAddmm) + "," +
+      kernel(kHalfKernel, 5.5, 8, 1000) + "," + kernel("void cublasLt::splitKreduce_kernel<32>(int)", 1.5, 8, 1001) +
+      "," + kernel("void at::native::elementwise_kernel<1>(int)", 3, 9, 1002)));
   ASSERT_EQ(recording.workload.operations.size(), 1);
   const Operation& taken = recording.workload.operations[0];
   EXPECT_EQ(taken.name, "aten::addmm");
@@ -100,18 +96,18 @@ TEST(Kineto, FilesOf2022LinkByCorrelationAndTime) {
   const std::string dims = R"("Input Dims": [[64], [16, 32], [32, 64], [], []],
     "Input type": ["float", "float", "float", "Scalar", "Scalar"])";
   const std::string name = "cutlass_80_tensorop_s1688gemm_64x64_16x6_nn_align4";
-  const Recording recording = read(profile(call + "," + kernel(name, 4, 1000, 1000) + "," +
-                                           op("aten::addmm", 110, 30, 8, dims) + "," +
-                                           op("aten::empty", 111, 1, 1000, "")));
+  const Recording recording =
+      read(profile(call + "," + kernel(name, 4, 1000, 1000) + "," + op("aten::addmm", 110, 30, 8, dims) + "," +
+                   op("aten::empty", 111, 1, 1000, "")));
   ASSERT_EQ(recording.workload.operations.size(), 1);
   EXPECT_EQ(recording.workload.operations[0].dtype, numerics::DataType::kTf32);
   EXPECT_EQ(recording.workload.operations[0].recorded.time_us, 4);
 }
 
 TEST(Kineto, EqualLaunchesAreCountedAndTheirTimesAveraged) {
-  const Recording recording = read(
-      profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + op("aten::addmm", 120, 10, 2, kAddmm) +
-              "," + kernel(kHalfKernel, 4, 1, 1001) + "," + kernel(kHalfKernel, 6, 2, 1002)));
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + op("aten::addmm", 120, 10, 2, kAddmm) + "," +
+                   kernel(kHalfKernel, 4, 1, 1001) + "," + kernel(kHalfKernel, 6, 2, 1002)));
   ASSERT_EQ(recording.workload.operations.size(), 1);
   EXPECT_EQ(recording.workload.operations[0].count, 2);
   EXPECT_EQ(recording.workload.operations[0].recorded.time_us, 5);
@@ -119,14 +115,14 @@ TEST(Kineto, EqualLaunchesAreCountedAndTheirTimesAveraged) {
 
 TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
   const std::string square = mm("[8, 32], [32, 16]", "[32, 1], [1, 32]", "float");
-  const Recording recording = read(profile(
-      op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
-      op("aten::mm", 120, 10, 2, square) + "," + kernel("volta_sgemm_64x64_tn", 5, 2, 1002) + "," +
-      op("aten::mm", 140, 10, 3, mm("[1, 32], [32, 16]", "[32, 1], [1, 32]", "c10::Half")) + "," +
-      kernel("void gemv2T_kernel_val<int>(cublasGemvParams<int>)", 6, 3, 1003) + "," +
-      op("aten::mm", 160, 10, 4, mm("[8, 32], [32, 16]", "[32, 1], [16, 1]", "double")) + "," +
-      kernel("cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", 7, 4, 1004) + "," +
-      op("aten::mm", 180, 10, 5, square) + "," + kernel(kHalfKernel, 8, 99, 1005)));
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+                   op("aten::mm", 120, 10, 2, square) + "," + kernel("volta_sgemm_64x64_tn", 5, 2, 1002) + "," +
+                   op("aten::mm", 140, 10, 3, mm("[1, 32], [32, 16]", "[32, 1], [1, 32]", "c10::Half")) + "," +
+                   kernel("void gemv2T_kernel_val<int>(cublasGemvParams<int>)", 6, 3, 1003) + "," +
+                   op("aten::mm", 160, 10, 4, mm("[8, 32], [32, 16]", "[32, 1], [16, 1]", "double")) + "," +
+                   kernel("cutlass_80_tensorop_d884gemm_64x64_16x4_nt_align1", 7, 4, 1004) + "," +
+                   op("aten::mm", 180, 10, 5, square) + "," + kernel(kHalfKernel, 8, 99, 1005)));
   std::map<std::string, std::pair<std::int64_t, double>> reasons;
   for (const NotTaken& launch : recording.workload.not_taken) {
     reasons[launch.reason] = {launch.count, launch.time_us};
@@ -136,8 +132,7 @@ TEST(Kineto, WhatDoesNotRunOnTensorCoresIsNotTaken) {
   EXPECT_EQ(reasons["f32 on SIMT units, not on tensor cores"], Left(1, 5));
   EXPECT_EQ(reasons["runs as gemv, not on tensor cores"], Left(1, 6));
   EXPECT_EQ(reasons["type that no simulated tensor core kernel takes"], Left(1, 7));
-  EXPECT_EQ(reasons["no kernel is recorded: it ran on the CPU, or the recording had ended"],
-            Left(1, 0));
+  EXPECT_EQ(reasons["no kernel is recorded: it ran on the CPU, or the recording had ended"], Left(1, 0));
   EXPECT_EQ(reasons["a kernel without operation, as graph replay leaves them: no shapes; "
                     "record without CUDA graphs"],
             Left(1, 8));
@@ -154,11 +149,10 @@ TEST(Kineto, GemmsOfTransformerEngineAndOfServersAreTaken) {
   const std::string server =
       R"("Input Dims": [[8, 64], [8, 32], [32, 64]],
          "Input type": ["c10::BFloat16", "c10::Float8_e4m3fn", "c10::Float8_e4m3fn"])";
-  const Recording recording =
-      read(profile(op("tex_ts::te_gemm_ts", 100, 10, 1, engine) + "," +
-                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 1, 1001) + "," +
-                   op("_C::cutlass_scaled_mm", 120, 10, 2, server) + "," +
-                   kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 2, 1002)));
+  const Recording recording = read(profile(op("tex_ts::te_gemm_ts", 100, 10, 1, engine) + "," +
+                                           kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 1, 1001) + "," +
+                                           op("_C::cutlass_scaled_mm", 120, 10, 2, server) + "," +
+                                           kernel("nvjet_qqtst_128x256_128x4_2x1_v_bz_TNT", 4, 2, 1002)));
   ASSERT_EQ(recording.workload.operations.size(), 2);
   for (const Operation& taken : recording.workload.operations) {
     EXPECT_EQ(taken.shape, (base::GemmShape{64, 8, 32})) << taken.name;
@@ -168,35 +162,31 @@ TEST(Kineto, GemmsOfTransformerEngineAndOfServersAreTaken) {
 }
 
 TEST(Kineto, OfAProfileOfTheCpuTheUserDecidesAboutTf32) {
-  const std::string cpu =
-      profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", "[32, 1], [1, 32]", "float")));
+  const std::string cpu = profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", "[32, 1], [1, 32]", "float")));
   ImportOptions options;
   options.tf32 = true;
   EXPECT_EQ(read(cpu, options).workload.operations.at(0).dtype, numerics::DataType::kTf32);
-  support::expect_input_error([&] { read(cpu); },
-                              {"no kernel says whether it runs as TF32 (--tf32"});
+  support::expect_input_error([&] { read(cpu); }, {"no kernel says whether it runs as TF32 (--tf32"});
 }
 
 TEST(Kineto, SharesOfTheRecordedTimeAddUpWhereSomeLaunchesHaveNoKernel) {
   const std::string flash = mm("[8, 4, 32, 16], [8, 4, 32, 16]", "[1], [1]", "c10::Half");
-  const Recording recording =
-      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) +
-                   "," + op("aten::_flash_attention_forward", 120, 10, 2, flash) + "," +
-                   kernel("flash_fwd_kernel", 6, 2, 1002) + "," +
-                   op("aten::_flash_attention_forward", 140, 10, 3, flash)));
+  const Recording recording = read(
+      profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+              op("aten::_flash_attention_forward", 120, 10, 2, flash) + "," + kernel("flash_fwd_kernel", 6, 2, 1002) +
+              "," + op("aten::_flash_attention_forward", 140, 10, 3, flash)));
   const NotTaken& left = recording.workload.not_taken.at(0);
   EXPECT_EQ(static_cast<double>(left.count) * left.time_us, 6);
   EXPECT_EQ(recording.account.kernels_us, 10);
 }
 
 TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
-  const std::string flash =
-      "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
-  const Recording recording = read(
-      profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
-              op("flash_attn_3::fwd", 120, 10, 2, kAddmm) + "," + kernel(flash, 5, 2, 1002) + "," +
-              op("aten::_grouped_mm", 140, 10, 3, kAddmm) + "," +
-              kernel("void cutlass::device_kernel<at::cuda::cutlass_grouped_gemm>", 6, 3, 1003)));
+  const std::string flash = "void cutlass::device_kernel<flash::enable_sm90<flash::FlashAttnFwdSm90<2>>>";
+  const Recording recording =
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+                   op("flash_attn_3::fwd", 120, 10, 2, kAddmm) + "," + kernel(flash, 5, 2, 1002) + "," +
+                   op("aten::_grouped_mm", 140, 10, 3, kAddmm) + "," +
+                   kernel("void cutlass::device_kernel<at::cuda::cutlass_grouped_gemm>", 6, 3, 1003)));
   std::map<std::string, std::string> reasons;
   for (const NotTaken& launch : recording.workload.not_taken) {
     reasons[launch.reason] = launch.name;
@@ -210,27 +200,25 @@ TEST(Kineto, FusedKernelsOfOtherLibrariesAreCounted) {
 
 TEST(Kineto, AKernelThatEndsBeforeItBeginsHasNoTime) {
   const Recording recording =
-      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, -4, 1, 1001) +
-                   "," + kernel("void cublasLt::splitKreduce_kernel<32>(int)", 1.5, 1, 1002) + "," +
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, -4, 1, 1001) + "," +
+                   kernel("void cublasLt::splitKreduce_kernel<32>(int)", 1.5, 1, 1002) + "," +
                    op("aten::addmm", 120, -10, 2, kAddmm) + "," + kernel(kHalfKernel, 6, 2, 1003)));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.count, 2);
   EXPECT_EQ(taken.recorded.time_us, 6) << "the mean of the launches that have a time";
   EXPECT_EQ(recording.account.kernels_us, 7.5);
-  EXPECT_EQ(recording.account.notes.at(0),
-            "a kernel is recorded as ending before it begins: the launch has no time");
+  EXPECT_EQ(recording.account.notes.at(0), "a kernel is recorded as ending before it begins: the launch has no time");
 }
 
 TEST(Kineto, WhereTheExternalIdIsTheCorrelationByChanceItLinks) {
-  const Recording recording =
-      read(profile(op("aten::addmm", 100, 10, 8, kAddmm) + "," + kernel(kHalfKernel, 4, 8, 8)));
+  const Recording recording = read(profile(op("aten::addmm", 100, 10, 8, kAddmm) + "," + kernel(kHalfKernel, 4, 8, 8)));
   EXPECT_EQ(recording.workload.operations.at(0).recorded.time_us, 4);
 }
 
 TEST(Kineto, GeneratedKernelsOfExpertsAreCounted) {
   const Recording recording =
-      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) +
-                   "," + kernel("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3", 5, 9, 1002)));
+      read(profile(op("aten::addmm", 100, 10, 1, kAddmm) + "," + kernel(kHalfKernel, 4, 1, 1001) + "," +
+                   kernel("bmm_MxE4m3_MxE2m1MxE4m3_Fp32_t128x16x256u2_s3", 5, 9, 1002)));
   EXPECT_EQ(recording.workload.not_taken.at(0).time_us, 5);
 }
 
@@ -276,17 +264,12 @@ TEST(Kineto, ScalesOfBlocksSayNvfp4AndMxfp8) {
   };
   for (const Row& row :
        {Row{"aten::_scaled_mm", "[16, 32], [32, 64], [64], [256]", {64, 16, 32}, {64, 16, 64}},
-        Row{"aten::_scaled_grouped_mm",
-            "[128, 32], [8, 32, 256], [128], [8], [8]",
-            {256, 16, 32},
-            {256, 16, 64}}}) {
+        Row{"aten::_scaled_grouped_mm", "[128, 32], [8, 32, 256], [128], [8], [8]", {256, 16, 32}, {256, 16, 64}}}) {
     SCOPED_TRACE(row.op);
     const auto scaled = [&row](const std::string& type, const std::string& scale) {
-      const std::string arguments = R"("Input Dims": [)" + row.dims + R"(], "Input type": [")" +
-                                    type + R"(", ")" + type + R"(", ")" + scale + R"(", ")" +
-                                    scale + R"(", "int"])";
-      return read(
-          profile(op(row.op, 1, 1, 1, arguments) + "," + op("aten::addmm", 3, 1, 2, kAddmm)));
+      const std::string arguments = R"("Input Dims": [)" + row.dims + R"(], "Input type": [")" + type + R"(", ")" +
+                                    type + R"(", ")" + scale + R"(", ")" + scale + R"(", "int"])";
+      return read(profile(op(row.op, 1, 1, 1, arguments) + "," + op("aten::addmm", 3, 1, 2, kAddmm)));
     };
     const std::string fp4 = "c10::Float4_e2m1fn_x2", fp8 = "c10::Float8_e4m3fn";
     const Operation nvfp4 = scaled(fp4, fp8).workload.operations.at(0);
@@ -304,8 +287,7 @@ TEST(Kineto, ScalesOfBlocksSayNvfp4AndMxfp8) {
 
 TEST(Kineto, AWeightIsWhatIsStoredTransposed) {
   const auto prunable = [](const std::string& strides) {
-    const Recording recording =
-        read(profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", strides, "c10::Half"))));
+    const Recording recording = read(profile(op("aten::mm", 1, 1, 1, mm("[16, 32], [32, 64]", strides, "c10::Half"))));
     return recording.workload.operations.at(0).prunable;
   };
   EXPECT_TRUE(prunable("[32, 1], [1, 32]"));
@@ -325,8 +307,7 @@ TEST(Kineto, BatchesOfBmmAreOneLaunchWithoutWeight) {
 TEST(Kineto, ConvolutionsWithStridesAreLowered) {
   const std::string dims = R"("Input Dims": [[2, 16, 10, 12], [32, 16, 3, 3], [], [], [], []],
     "Input type": ["c10::Half", "c10::Half", "ScalarList", "ScalarList", "ScalarList", "Scalar"])";
-  const std::string values =
-      R"(, "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False"])";
+  const std::string values = R"(, "Concrete Inputs": ["", "", "[1, 1]", "[2, 2]", "[1, 1]", "1", "True", "False"])";
   const Recording recording = read(profile(op("aten::cudnn_convolution", 1, 1, 1, dims + values)));
   const Operation& taken = recording.workload.operations.at(0);
   EXPECT_EQ(taken.shape, (base::GemmShape{32, 2 * 5 * 6, 144}));
@@ -348,14 +329,13 @@ TEST(Kineto, ConvolutionsOfVideosAreGemms) {
 
 TEST(Kineto, OfSeveralStepsOneIsTakenAndTheOthersAreSaid) {
   const auto step = [](const std::string& name, int begin, int duration) {
-    return R"({"ph": "X", "cat": "user_annotation", "name": ")" + name +
-           R"(", "pid": 1, "tid": 2, "ts": )" + std::to_string(begin) + R"(, "dur": )" +
-           std::to_string(duration) + "},";
+    return R"({"ph": "X", "cat": "user_annotation", "name": ")" + name + R"(", "pid": 1, "tid": 2, "ts": )" +
+           std::to_string(begin) + R"(, "dur": )" + std::to_string(duration) + "},";
   };
-  const Recording recording = read(
-      profile(step("ProfilerStep#1", 0, 100) + step("ProfilerStep#2", 100, 20) +
-              step("ProfilerStep#3", 200, 30) + op("aten::addmm", 10, 5, 1, kAddmm) + "," +
-              op("aten::addmm", 110, 5, 2, kAddmm) + "," + op("aten::addmm", 210, 5, 3, kAddmm)));
+  const Recording recording =
+      read(profile(step("ProfilerStep#1", 0, 100) + step("ProfilerStep#2", 100, 20) + step("ProfilerStep#3", 200, 30) +
+                   op("aten::addmm", 10, 5, 1, kAddmm) + "," + op("aten::addmm", 110, 5, 2, kAddmm) + "," +
+                   op("aten::addmm", 210, 5, 3, kAddmm)));
   ASSERT_EQ(recording.workload.not_taken.size(), 1);
   EXPECT_EQ(recording.workload.operations.at(0).count, 1);
   EXPECT_EQ(recording.workload.not_taken[0].count, 2);
@@ -367,18 +347,14 @@ TEST(Kineto, FaultsAreNamedWithTheirPlace) {
   const auto refused = [](const std::string& text, std::initializer_list<std::string_view> parts) {
     support::expect_input_error([&] { read(text); }, parts);
   };
-  refused(profile(op("a", 1, 1, 1, "") + "," +
-                  op("aten::mm", 1, 1, 1, mm("[3, 4], [5, 6]", "", "c10::Half"))),
+  refused(profile(op("a", 1, 1, 1, "") + "," + op("aten::mm", 1, 1, 1, mm("[3, 4], [5, 6]", "", "c10::Half"))),
           {"x: /traceEvents/1: aten::mm has operands [3, 4] and [5, 6], which do not fit"});
-  refused(profile(op("aten::mm", 1, 1, 1,
-                     mm("[3, 9223372036854775808], [9223372036854775808, 6]", "", "c10::Half"))),
+  refused(profile(op("aten::mm", 1, 1, 1, mm("[3, 9223372036854775808], [9223372036854775808, 6]", "", "c10::Half"))),
           {"x: /traceEvents/0", "beyond 0 to 2147483647"});
-  refused(profile(op("aten::mm", 1, 1, 1, mm("[-3, 4], [4, 6]", "", "c10::Half"))),
-          {"x: /traceEvents/0", "-3"});
+  refused(profile(op("aten::mm", 1, 1, 1, mm("[-3, 4], [4, 6]", "", "c10::Half"))), {"x: /traceEvents/0", "-3"});
   const std::string whole = profile(op("aten::addmm", 1, 1, 1, kAddmm));
   refused(whole.substr(0, whole.size() - 3), {"x: not valid JSON: line 4, column 52"});
-  refused(R"({"traceEvents": [{"ts": 1e999}]})",
-          {"x: not valid JSON: number overflow parsing '1e999'"});
+  refused(R"({"traceEvents": [{"ts": 1e999}]})", {"x: not valid JSON: number overflow parsing '1e999'"});
   refused(profile(op("aten::mm", 1, 1, 1, "")),
           {"no launch of this PyTorch profile can be simulated", "record_shapes=True"});
   refused(profile(op("aten::add", 1, 1, 1, "")), {"x: no GEMM was found in this PyTorch profile"});

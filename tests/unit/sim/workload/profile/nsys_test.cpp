@@ -30,8 +30,7 @@ TEST(Nsys, RangesSayShapesAndKernelsTypesAndTimes) {
 }
 
 TEST(Nsys, WithoutRangesThereAreNoShapes) {
-  support::expect_input_error([] { read(support::nsys_file(false)); },
-                              {"nsys records no shapes", "emit_nvtx"});
+  support::expect_input_error([] { read(support::nsys_file(false)); }, {"nsys records no shapes", "emit_nvtx"});
 }
 
 TEST(Nsys, OtherSqliteFilesAreRefused) {
@@ -42,19 +41,19 @@ TEST(Nsys, OtherSqliteFilesAreRefused) {
 }
 
 TEST(Nsys, AnIdThatNamesTwoStringsMultipliesNoKernels) {
-  const Recording recording = read(support::sqlite_file(
-      "CREATE TABLE StringIds(id INT, value TEXT);"
-      "INSERT INTO StringIds VALUES(1, "
-      "'ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn'),"
-      "(1, 'other'), (2, 'aten::mm, sizes = [[16, 32], [32, 8]]'), (2, 'other');"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, demangledName INT, "
-      "correlationId INT);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(900000, 905000, 1, 70);"
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, globalTid INT, "
-      "correlationId INT);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(200500, 200600, 8, 70);"
-      "CREATE TABLE NVTX_EVENTS(start INT, end INT, text TEXT, globalTid INT, textId INT);"
-      "INSERT INTO NVTX_EVENTS VALUES(200000, 201000, NULL, 8, 2);"));
+  const Recording recording =
+      read(support::sqlite_file("CREATE TABLE StringIds(id INT, value TEXT);"
+                                "INSERT INTO StringIds VALUES(1, "
+                                "'ampere_fp16_s16816gemm_fp16_128x64_ldg8_f2f_stages_64x3_tn'),"
+                                "(1, 'other'), (2, 'aten::mm, sizes = [[16, 32], [32, 8]]'), (2, 'other');"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL(start INT, end INT, demangledName INT, "
+                                "correlationId INT);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES(900000, 905000, 1, 70);"
+                                "CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME(start INT, end INT, globalTid INT, "
+                                "correlationId INT);"
+                                "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES(200500, 200600, 8, 70);"
+                                "CREATE TABLE NVTX_EVENTS(start INT, end INT, text TEXT, globalTid INT, textId INT);"
+                                "INSERT INTO NVTX_EVENTS VALUES(200000, 201000, NULL, 8, 2);"));
   ASSERT_EQ(recording.workload.operations.size(), 1);
   EXPECT_EQ(recording.workload.operations[0].count, 1);
   EXPECT_EQ(recording.workload.operations[0].recorded.time_us, 5);
@@ -64,11 +63,11 @@ TEST(Nsys, AnIdThatNamesTwoStringsMultipliesNoKernels) {
 TEST(Nsys, AViewInPlaceOfATableIsNotRead) {
   support::expect_input_error(
       [] {
-        read(support::sqlite_file(
-            "CREATE TABLE StringIds(id INT, value TEXT);"
-            "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE r(start) AS "
-            "(SELECT 1 UNION ALL SELECT start + 1 FROM r) SELECT start, 1 AS "
-            "demangledName FROM r;"));
+        read(
+            support::sqlite_file("CREATE TABLE StringIds(id INT, value TEXT);"
+                                 "CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL AS WITH RECURSIVE r(start) AS "
+                                 "(SELECT 1 UNION ALL SELECT start + 1 FROM r) SELECT start, 1 AS "
+                                 "demangledName FROM r;"));
       },
       {"has no kernels of Nsight Systems"});
 }

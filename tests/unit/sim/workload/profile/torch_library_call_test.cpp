@@ -13,8 +13,7 @@ namespace {
 /// A profile with a launch that is taken, and one of `name` with these inputs and the kernels after
 /// it, each of 3 us more than the one before.
 Recording read(const std::string& name, const std::string& dims, const std::string& types,
-               const std::vector<std::string>& kernels = {"void gemm_kernel<1>"},
-               const std::string& values = "") {
+               const std::vector<std::string>& kernels = {"void gemm_kernel<1>"}, const std::string& values = "") {
   std::string text = fmt::format(
       R"({{"traceEvents": [
       {{"ph": "X", "cat": "cpu_op", "name": "{}", "ts": 1, "dur": 9, "args": {{"External id": 1,
@@ -42,8 +41,7 @@ const Operation& first(const Recording& recording) {
 
 TEST(TorchLibraryCall, WeightsOfMarlinAreQuantised) {
   const std::string types = R"("c10::Half", "", "int", "", "c10::Half", "int")";
-  const Recording four =
-      read("_C::gptq_marlin_gemm", "[16, 4096], [], [256, 12288], [], [32, 6144], [512]", types);
+  const Recording four = read("_C::gptq_marlin_gemm", "[16, 4096], [], [256, 12288], [], [32, 6144], [512]", types);
   EXPECT_EQ(first(four).shape, (base::GemmShape{6144, 16, 4096}));
   EXPECT_EQ(first(four).dtype, numerics::DataType::kF16);
   EXPECT_EQ(first(four).storage.weight, numerics::DataType::kS4);
@@ -51,15 +49,13 @@ TEST(TorchLibraryCall, WeightsOfMarlinAreQuantised) {
   EXPECT_TRUE(first(four).weight);
   EXPECT_EQ(first(four).recorded.time_us, 3);
   // c and a bias stand before it, and a row has one scale.
-  const Recording eight =
-      read("_C::marlin_gemm", "[16, 4096], [16, 6144], [256, 24576], [6144], [1, 6144]",
-           R"("c10::BFloat16", "c10::BFloat16", "int", "c10::BFloat16", "c10::BFloat16")");
+  const Recording eight = read("_C::marlin_gemm", "[16, 4096], [16, 6144], [256, 24576], [6144], [1, 6144]",
+                               R"("c10::BFloat16", "c10::BFloat16", "int", "c10::BFloat16", "c10::BFloat16")");
   EXPECT_EQ(first(eight).shape, (base::GemmShape{6144, 16, 4096}));
   EXPECT_EQ(first(eight).storage.weight, numerics::DataType::kS8);
   EXPECT_EQ(first(eight).storage.scale_block, 0);
-  const Recording sparse =
-      read("_C::gptq_marlin_24_gemm", "[16, 4096], [128, 12288], [256, 12288], [32, 6144]",
-           R"("c10::Half", "int", "short int", "c10::Half")");
+  const Recording sparse = read("_C::gptq_marlin_24_gemm", "[16, 4096], [128, 12288], [256, 12288], [32, 6144]",
+                                R"("c10::Half", "int", "short int", "c10::Half")");
   EXPECT_EQ(first(sparse).shape, (base::GemmShape{6144, 16, 4096}));
   EXPECT_EQ(first(sparse).storage.weight, numerics::DataType::kS4);
   EXPECT_TRUE(first(sparse).recorded.sparse);
@@ -75,8 +71,7 @@ TEST(TorchLibraryCall, OtherLayoutsOfQuantisedWeightsAreKnown) {
   expect(read("_C::awq_gemm", "[16, 4096], [4096, 768], [32, 6144]", types), "awq");
   expect(read("_C::machete_mm", "[16, 4096], [512, 6144], [32, 6144]", types), "machete");
   expect(read("aten::_weight_int4pack_mm", "[16, 4096], [768, 32, 32, 4], [], [32, 6144, 2]",
-              R"("c10::BFloat16", "int", "Scalar", "c10::BFloat16")", {"tinygemm"},
-              R"("", "", "128", "")"),
+              R"("c10::BFloat16", "int", "Scalar", "c10::BFloat16")", {"tinygemm"}, R"("", "", "128", "")"),
          "tinygemm");
 }
 
@@ -98,20 +93,17 @@ TEST(TorchLibraryCall, LinearLayersOfLibrariesHaveTheirWeightAsOutByIn) {
 
 TEST(TorchLibraryCall, ATemplateOfInductorSaysItsProduct) {
   const std::string types = R"("c10::Half", "c10::Half", "c10::Half", "c10::Half")";
-  const Recording bias =
-      read("triton_tem_fused_addmm_relu_0", "[16, 32], [32, 64], [64], [16, 64]", types);
+  const Recording bias = read("triton_tem_fused_addmm_relu_0", "[16, 32], [32, 64], [64], [16, 64]", types);
   EXPECT_EQ(first(bias).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(first(bias).weight);
   // Generated code has the bias first.
-  const Recording behind =
-      read("triton_tem_fused_addmm_0", "[64], [16, 32], [32, 64], [16, 64]", types);
+  const Recording behind = read("triton_tem_fused_addmm_0", "[64], [16, 32], [32, 64], [16, 64]", types);
   EXPECT_EQ(first(behind).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_TRUE(first(behind).weight);
   EXPECT_TRUE(first(read("triton_tem_fused_mm_1", "[16, 64], [64, 64], [16, 64]", types)).weight);
   EXPECT_TRUE(first(read("triton_tem_fused_mm_1", "[16, 32], [64, 32], [16, 64]", types)).weight);
   EXPECT_FALSE(first(read("triton_tem_fused_mm_1", "[16, 32], [32, 64], [16, 64]", types)).weight);
-  const Recording batched =
-      read("triton_tem_fused_bmm_2", "[4, 16, 32], [4, 32, 64], [4, 16, 64]", types);
+  const Recording batched = read("triton_tem_fused_bmm_2", "[4, 16, 32], [4, 32, 64], [4, 16, 64]", types);
   EXPECT_EQ(first(batched).shape, (base::GemmShape{64, 16, 32}));
   EXPECT_EQ(first(batched).batch, 4);
 }
@@ -135,8 +127,8 @@ TEST(TorchLibraryCall, WhatItsInputsDoNotTellIsNotTaken) {
 TEST(TorchLibraryCall, ExpertsRunTheirTwoProductsInTurn) {
   const std::string types = R"("c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "float", "int")";
   const std::string dims = "[100, 64], [8, 512, 64], [8, 64, 256], [100, 2], [100, 2]";
-  const std::vector<std::string> kernels{"moe_align_block_size", "fused_moe_kernel", "silu",
-                                         "fused_moe_kernel", "moe_sum"};
+  const std::vector<std::string> kernels{"moe_align_block_size", "fused_moe_kernel", "silu", "fused_moe_kernel",
+                                         "moe_sum"};
   const Recording recording = read("vllm::outplace_fused_experts", dims, types, kernels);
   ASSERT_EQ(recording.workload.operations.size(), 3U);
   const Operation& up = recording.workload.operations[0];
@@ -150,9 +142,8 @@ TEST(TorchLibraryCall, ExpertsRunTheirTwoProductsInTurn) {
   EXPECT_EQ(recording.account.kernels_us, 46);
   EXPECT_NE(recording.account.notes.back().find("all are taken to get as many"), std::string::npos);
   const std::string packed = "[100, 64], [8, 512, 32], [8, 64, 128], [100, 2], [100, 2]";
-  EXPECT_EQ(
-      read("vllm::outplace_fused_experts", packed, types, kernels).workload.not_taken.at(0).reason,
-      "the recorded inputs do not tell m, n and k");
+  EXPECT_EQ(read("vllm::outplace_fused_experts", packed, types, kernels).workload.not_taken.at(0).reason,
+            "the recorded inputs do not tell m, n and k");
 }
 
 }  // namespace

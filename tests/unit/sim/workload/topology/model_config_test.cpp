@@ -40,8 +40,7 @@ std::string notes_of(const Recording& recording) {
 }
 
 void expect_note(const Recording& recording, const std::string& part) {
-  EXPECT_NE(notes_of(recording).find(part), std::string::npos)
-      << part << "\nin: " << notes_of(recording);
+  EXPECT_NE(notes_of(recording).find(part), std::string::npos) << part << "\nin: " << notes_of(recording);
 }
 
 TEST(ModelConfig, WhatIsMissingIsAsTheClassOfTransformersHasIt) {
@@ -54,8 +53,8 @@ TEST(ModelConfig, WhatIsMissingIsAsTheClassOfTransformersHasIt) {
   EXPECT_EQ(named(ops, "attn.o").shape, (base::GemmShape{2560, 8, 2048}));
   EXPECT_EQ(named(ops, "lm_head").shape, (base::GemmShape{262208, 1, 2560}));
   expect_note(gemma, "not in the file, so as Gemma3TextConfig of transformers");
-  for (const char* const part : {"num_attention_heads = 8", "num_key_value_heads = 4",
-                                 "head_dim = 256", "vocab_size = 262208"}) {
+  for (const char* const part :
+       {"num_attention_heads = 8", "num_key_value_heads = 4", "head_dim = 256", "vocab_size = 262208"}) {
     expect_note(gemma, part);
   }
   expect_note(gemma, "keys that are not read: vision_config");
@@ -68,17 +67,12 @@ TEST(ModelConfig, EachClassHasItsDefaults) {
     std::int64_t qkv, hidden, ffn, vocab, layers;
   };
   for (const Row& row :
-       {Row{"llama", 3 * 4096, 4096, 11008, 32000, 32},
-        Row{"mistral", 48 * 128, 4096, 14336, 32000, 32},
-        Row{"qwen2", 3 * 4096, 4096, 22016, 151936, 32},
-        Row{"qwen3", 96 * 128, 4096, 22016, 151936, 32},
-        Row{"gemma", 48 * 256, 3072, 24576, 256000, 28},
-        Row{"gemma2", 16 * 256, 2304, 9216, 256000, 26},
-        Row{"gemma3_text", 16 * 256, 2304, 9216, 262208, 26},
-        Row{"phi", 3 * 2048, 2048, 8192, 51200, 24}, Row{"phi3", 3 * 3072, 3072, 8192, 32064, 32},
-        Row{"granite", 3 * 4096, 4096, 11008, 32000, 32},
-        Row{"gpt2", 3 * 768, 768, 3072, 50257, 12},
-        Row{"gpt_neox", 3 * 6144, 6144, 24576, 50432, 44},
+       {Row{"llama", 3 * 4096, 4096, 11008, 32000, 32}, Row{"mistral", 48 * 128, 4096, 14336, 32000, 32},
+        Row{"qwen2", 3 * 4096, 4096, 22016, 151936, 32}, Row{"qwen3", 96 * 128, 4096, 22016, 151936, 32},
+        Row{"gemma", 48 * 256, 3072, 24576, 256000, 28}, Row{"gemma2", 16 * 256, 2304, 9216, 256000, 26},
+        Row{"gemma3_text", 16 * 256, 2304, 9216, 262208, 26}, Row{"phi", 3 * 2048, 2048, 8192, 51200, 24},
+        Row{"phi3", 3 * 3072, 3072, 8192, 32064, 32}, Row{"granite", 3 * 4096, 4096, 11008, 32000, 32},
+        Row{"gpt2", 3 * 768, 768, 3072, 50257, 12}, Row{"gpt_neox", 3 * 6144, 6144, 24576, 50432, 44},
         Row{"opt", 3 * 768, 768, 3072, 50272, 12}}) {
     SCOPED_TRACE(row.type);
     const Recording recording = read(model(row.type));
@@ -91,8 +85,7 @@ TEST(ModelConfig, EachClassHasItsDefaults) {
   EXPECT_EQ(named(read(model("mixtral")).workload.operations, "moe.router").shape.m, 8);
   EXPECT_EQ(named(read(model("qwen3_moe")).workload.operations, "moe.router").shape.m, 128);
   EXPECT_EQ(named(read(model("qwen2_moe")).workload.operations, "moe.shared.down").shape.k, 5632);
-  EXPECT_EQ(named(read(model("bert"), {{"batch", 1}, {"seq", 8}}).workload.operations, "ffn.output")
-                .shape,
+  EXPECT_EQ(named(read(model("bert"), {{"batch", 1}, {"seq", 8}}).workload.operations, "ffn.output").shape,
             (base::GemmShape{768, 8, 3072}));
   EXPECT_EQ(named(read(model("vit"), {{"batch", 1}}).workload.operations, "ffn.output").shape,
             (base::GemmShape{768, 197, 3072}));
@@ -110,9 +103,7 @@ TEST(ModelConfig, GptsAndOptCallTheirSizesOtherwise) {
 }
 
 TEST(ModelConfig, TheTypeIsThatOfTheTextPartThenOfTheRootThenSaidToBeTaken) {
-  const auto type_of = [](const std::string& text) {
-    return read(text).workload.operations.at(0).dtype;
-  };
+  const auto type_of = [](const std::string& text) { return read(text).workload.operations.at(0).dtype; };
   const std::string gemma = R"({"model_type": "gemma3", "text_config": {"model_type":
     "gemma3_text")";
   using numerics::DataType;
@@ -134,16 +125,14 @@ TEST(ModelConfig, WhatIsNotModelledIsSaidWithoutANameThatIsNear) {
                                              type)});
   }
   // The text part of what is not known may be.
-  EXPECT_EQ(read(R"({"model_type": "llava", "text_config": {"model_type": "mistral"}})")
-                .workload.operations.at(0)
-                .shape.m,
-            48 * 128);
+  EXPECT_EQ(
+      read(R"({"model_type": "llava", "text_config": {"model_type": "mistral"}})").workload.operations.at(0).shape.m,
+      48 * 128);
 }
 
 TEST(ModelConfig, HeadsShareAllFeatures) {
-  support::expect_input_error(
-      [] { read(model("llama", R"("num_attention_heads": 24)")); },
-      {"x: top level: 24 attention heads do not share 4096 hidden features"});
+  support::expect_input_error([] { read(model("llama", R"("num_attention_heads": 24)")); },
+                              {"x: top level: 24 attention heads do not share 4096 hidden features"});
 }
 
 TEST(ModelConfig, ListsOfLayersSayWhichHaveExpertsAndWindows) {
@@ -152,9 +141,8 @@ TEST(ModelConfig, ListsOfLayersSayWhichHaveExpertsAndWindows) {
   EXPECT_EQ(named(moe.workload.operations, "moe.router").count, 5);
   EXPECT_EQ(named(moe.workload.operations, "mlp.gate_up").count, 7);
   expect_note(moe, "5 of 12 layers have experts");
-  support::expect_input_error(
-      [] { read(model("qwen3_moe", R"("num_hidden_layers": 2, "mlp_only_layers": [2])")); },
-      {"x: /mlp_only_layers/0: must be an integer from 0 to 1"});
+  support::expect_input_error([] { read(model("qwen3_moe", R"("num_hidden_layers": 2, "mlp_only_layers": [2])")); },
+                              {"x: /mlp_only_layers/0: must be an integer from 0 to 1"});
 
   const NamedDims decode{{"batch", 1}, {"context", 4096}};
   const auto keys_of = [](const Recording& recording) {
@@ -167,16 +155,14 @@ TEST(ModelConfig, ListsOfLayersSayWhichHaveExpertsAndWindows) {
     return layers;
   };
   using Layers = std::map<std::int64_t, std::int64_t>;
-  EXPECT_EQ(
-      keys_of(read(model("gemma3", R"("num_hidden_layers": 34, "sliding_window": 1024)"), decode)),
-      (Layers{{1024, 29}, {4096, 5}}));
+  EXPECT_EQ(keys_of(read(model("gemma3", R"("num_hidden_layers": 34, "sliding_window": 1024)"), decode)),
+            (Layers{{1024, 29}, {4096, 5}}));
   EXPECT_EQ(keys_of(read(model("gemma2", R"("num_hidden_layers": 4, "layer_types":
     ["sliding_attention", "full_attention", "full_attention", "full_attention"],
     "sliding_window": 512)"),
                          decode)),
             (Layers{{512, 1}, {4096, 3}}));
-  EXPECT_EQ(keys_of(read(model("mistral", R"("sliding_window": null)"), decode)),
-            (Layers{{4096, 32}}));
+  EXPECT_EQ(keys_of(read(model("mistral", R"("sliding_window": null)"), decode)), (Layers{{4096, 32}}));
   const std::string qwen = R"("num_hidden_layers": 4, "sliding_window": 128, "max_window_layers":
     3, "use_sliding_window": )";
   EXPECT_EQ(keys_of(read(model("qwen2", qwen + "true"), decode)), (Layers{{128, 1}, {4096, 3}}));
@@ -187,24 +173,22 @@ TEST(ModelConfig, ListsOfLayersSayWhichHaveExpertsAndWindows) {
 TEST(ModelConfig, KeysThatAreNotReadAreNamed) {
   expect_note(read(model("llama", R"("eos_token_id": 2, "new_way": 3, "other": null)")),
               "keys that are not read: new_way");
-  EXPECT_EQ(notes_of(read(model("llama", R"("eos_token_id": 2)"))).find("not read"),
-            std::string::npos);
+  EXPECT_EQ(notes_of(read(model("llama", R"("eos_token_id": 2)"))).find("not read"), std::string::npos);
 }
 
 /// Vector operations by name, kind and size.
 std::vector<std::string> vectors_of(const Workload& workload) {
   std::vector<std::string> names;
   for (const VectorOperation& op : workload.vectors) {
-    names.push_back(fmt::format("{} {} {}x{} {} after {}", op.name, name(op.kind), op.rows,
-                                op.columns, op.count, op.after));
+    names.push_back(
+        fmt::format("{} {} {}x{} {} after {}", op.name, name(op.kind), op.rows, op.columns, op.count, op.after));
   }
   return names;
 }
 
 TEST(ModelConfig, WhatStandsBetweenTheProductsIsThatOfTheShippedLists) {
   const auto shipped = [](const std::string& list, const NamedDims& dims) {
-    return vectors_of(
-        read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims));
+    return vectors_of(read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims));
   };
   const NamedDims decode{{"batch", 8}, {"context", 2048}};
   EXPECT_EQ(vectors_of(read(model("llama", R"("hidden_size": 4096, "intermediate_size": 14336,
@@ -212,11 +196,11 @@ TEST(ModelConfig, WhatStandsBetweenTheProductsIsThatOfTheShippedLists) {
                             decode)
                            .workload),
             shipped("llama3_8b", decode));
-  const auto bert = vectors_of(
-      read(model("bert", R"("hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads":
+  const auto bert =
+      vectors_of(read(model("bert", R"("hidden_size": 1024, "intermediate_size": 4096, "num_attention_heads":
         16, "num_hidden_layers": 24)"),
-           {{"batch", 2}, {"seq", 384}})
-          .workload);
+                      {{"batch", 2}, {"seq", 384}})
+                     .workload);
   auto expected = shipped("bert_large", {{"batch", 2}});
   expected.pop_back();  // of the head
   EXPECT_EQ(bert, expected);

@@ -92,53 +92,51 @@ TEST(PublishedModels, HaveTheParametersThatTheirPublishersState) {
   const std::string mamba = R"({"model_type": "mamba2", "hidden_size": 4096, "num_heads": 128,
     "head_dim": 64, "state_size": 128, "n_groups": 8, "num_hidden_layers": 64,
     "vocab_size": 32768, "dtype": "bfloat16"})";
-  const Row rows[] = {
-      {"DeepSeek-V3", kDeepSeekV3, 671, 37},
-      {"Kimi K2",
-       with(with(with(with(with(kDeepSeekV3, "deepseek_v3", "kimi_k2"), "129280", "163840"),
-                      "\"num_attention_heads\": 128", "\"num_attention_heads\": 64"),
-                 "\"n_routed_experts\": 256", "\"n_routed_experts\": 384"),
-            R"("n_group": 8,
+  const Row rows[] = {{"DeepSeek-V3", kDeepSeekV3, 671, 37},
+                      {"Kimi K2",
+                       with(with(with(with(with(kDeepSeekV3, "deepseek_v3", "kimi_k2"), "129280", "163840"),
+                                      "\"num_attention_heads\": 128", "\"num_attention_heads\": 64"),
+                                 "\"n_routed_experts\": 256", "\"n_routed_experts\": 384"),
+                            R"("n_group": 8,
   "topk_group": 4, "moe_layer_freq": 1, "first_k_dense_replace": 3)",
-            R"("n_group": 1, "topk_group": 1, "moe_layer_freq": 1, "first_k_dense_replace": 1)"),
-       1040, 32},
-      {"DeepSeek-V2-Lite", R"({"model_type": "deepseek_v2", "vocab_size": 102400,
+                            R"("n_group": 1, "topk_group": 1, "moe_layer_freq": 1, "first_k_dense_replace": 1)"),
+                       1040, 32},
+                      {"DeepSeek-V2-Lite", R"({"model_type": "deepseek_v2", "vocab_size": 102400,
         "hidden_size": 2048, "intermediate_size": 10944, "moe_intermediate_size": 1408,
         "num_hidden_layers": 27, "num_attention_heads": 16, "n_shared_experts": 2,
         "n_routed_experts": 64, "num_experts_per_tok": 6, "first_k_dense_replace": 1,
         "q_lora_rank": null, "kv_lora_rank": 512, "dtype": "bfloat16"})",
-       15.7, 2.4},
-      {"gpt-oss-120b", kGptOss, 116.8, 5.1},
-      {"gpt-oss-20b",
-       with(with(kGptOss, "\"num_hidden_layers\": 36", "\"num_hidden_layers\": 24"),
-            "\"num_local_experts\": 128", "\"num_local_experts\": 32"),
-       20.9, 3.6},
-      {"Llama 4 Scout", kLlama4, 109, 17},
-      {"Llama 4 Maverick",
-       with(with(with(kLlama4, "\"num_local_experts\": 16", "\"num_local_experts\": 128"),
-                 "layer_step\": 1", "layer_step\": 2"),
-            "qk_norm\": true", "qk_norm\": false"),
-       400, 17},
-      {"GLM-4.5", R"({"model_type": "glm4_moe", "vocab_size": 151552, "hidden_size": 5120,
+                       15.7, 2.4},
+                      {"gpt-oss-120b", kGptOss, 116.8, 5.1},
+                      {"gpt-oss-20b",
+                       with(with(kGptOss, "\"num_hidden_layers\": 36", "\"num_hidden_layers\": 24"),
+                            "\"num_local_experts\": 128", "\"num_local_experts\": 32"),
+                       20.9, 3.6},
+                      {"Llama 4 Scout", kLlama4, 109, 17},
+                      {"Llama 4 Maverick",
+                       with(with(with(kLlama4, "\"num_local_experts\": 16", "\"num_local_experts\": 128"),
+                                 "layer_step\": 1", "layer_step\": 2"),
+                            "qk_norm\": true", "qk_norm\": false"),
+                       400, 17},
+                      {"GLM-4.5", R"({"model_type": "glm4_moe", "vocab_size": 151552, "hidden_size": 5120,
         "intermediate_size": 12288, "num_hidden_layers": 92, "num_attention_heads": 96,
         "num_key_value_heads": 8, "head_dim": 128, "moe_intermediate_size": 1536,
         "num_experts_per_tok": 8, "n_shared_experts": 1, "n_routed_experts": 160,
         "first_k_dense_replace": 3, "n_group": 1, "topk_group": 1, "use_qk_norm": true,
         "attention_bias": true, "partial_rotary_factor": 0.5, "dtype": "bfloat16"})",
-       355, 32},
-      {"Qwen3-30B-A3B", R"({"model_type": "qwen3_moe", "vocab_size": 151936, "hidden_size": 2048,
+                       355, 32},
+                      {"Qwen3-30B-A3B", R"({"model_type": "qwen3_moe", "vocab_size": 151936, "hidden_size": 2048,
         "intermediate_size": 6144, "num_hidden_layers": 48, "num_attention_heads": 32,
         "num_key_value_heads": 4, "head_dim": 128, "moe_intermediate_size": 768,
         "num_experts_per_tok": 8, "num_experts": 128, "dtype": "bfloat16"})",
-       30.5, 3.3},
-      {"Mamba Codestral 7B", mamba, 7.3, 7.3}};
+                       30.5, 3.3},
+                      {"Mamba Codestral 7B", mamba, 7.3, 7.3}};
   // Two figures are stated of most, and Llama 4 has a part for images of 1 % of the whole.
   constexpr double kStated = 0.03;
   for (const Row& row : rows) {
     SCOPED_TRACE(row.name);
     const Operation head = named(read(row.text), "lm_head");
-    const double embedding =
-        static_cast<double>(head.shape.m) * static_cast<double>(head.shape.k) / 1e9;
+    const double embedding = static_cast<double>(head.shape.m) * static_cast<double>(head.shape.k) / 1e9;
     const double all = weights_of(row.text, {}) + embedding;
     EXPECT_NEAR(all, row.all, kStated * row.all);
     const double active = weights_of(row.text, {{"batch", 1}, {"seq", 1}});
@@ -158,9 +156,7 @@ TEST(PublishedModels, LatentAttentionExpandsKeysInAPrefill) {
   EXPECT_EQ(named(prefill, "attn.context").shape, (base::GemmShape{128, 512, 512}));
   EXPECT_EQ(named(prefill, "attn.o").shape, (base::GemmShape{7168, 1024, 128 * 128}));
   // New tokens beside cached ones: the cached ones are expanded, too.
-  EXPECT_EQ(
-      named(read(kDeepSeekV3, {{"batch", 2}, {"seq", 16}, {"context", 512}}), "attn.kv_b").shape.n,
-      2 * 512);
+  EXPECT_EQ(named(read(kDeepSeekV3, {{"batch", 2}, {"seq", 16}, {"context", 512}}), "attn.kv_b").shape.n, 2 * 512);
 }
 
 TEST(PublishedModels, LatentAttentionReadsTheCompressedCacheInADecode) {
@@ -201,8 +197,7 @@ TEST(PublishedModels, WindowsAndChunksShortenWhatIsRead) {
   // The chunk of 8192 that the last of 20000 tokens is in has 3616 up to it.
   EXPECT_EQ(keys_of(read(kLlama4, {{"context", 20000}})), (Layers{{3616, 36}, {20000, 12}}));
   EXPECT_EQ(keys_of(read(kLlama4, {{"seq", 16384}})), (Layers{{8192, 36}, {16384, 12}}));
-  EXPECT_EQ(keys_of(read(with(kLlama4, "\"no_rope_layers\": []", "\"no_rope_layers\": [1, 0, 1]"),
-                         {{"seq", 16384}})),
+  EXPECT_EQ(keys_of(read(with(kLlama4, "\"no_rope_layers\": []", "\"no_rope_layers\": [1, 0, 1]"), {{"seq", 16384}})),
             (Layers{{8192, 2}, {16384, 46}}));
 }
 
@@ -211,8 +206,8 @@ TEST(PublishedModels, BiasesAndNormsAreThoseOfTheClass) {
     const std::vector<std::string> names = vectors_of(read(text));
     return std::ranges::find(names, name) != names.end();
   };
-  for (const char* const name : {"attn.qkv.bias", "attn.o.bias", "moe.router.bias",
-                                 "moe.expert.gate_up.bias", "moe.expert.down.bias"}) {
+  for (const char* const name :
+       {"attn.qkv.bias", "attn.o.bias", "moe.router.bias", "moe.expert.gate_up.bias", "moe.expert.down.bias"}) {
     EXPECT_TRUE(has(kGptOss, name)) << name;
     EXPECT_FALSE(has(kDeepSeekV3, name)) << name;
   }
@@ -231,8 +226,7 @@ TEST(PublishedModels, BiasesAndNormsAreThoseOfTheClass) {
 TEST(PublishedModels, MambaScansChunksOrChangesItsState) {
   const std::string mamba = R"({"model_type": "mamba2", "dtype": "bfloat16"})";
   const Workload prefill = read(mamba, {{"batch", 2}, {"seq", 1024}});
-  EXPECT_EQ(named(prefill, "ssm.in_proj").shape,
-            (base::GemmShape{2 * 8192 + 2 * 8 * 128 + 128, 2048, 4096}));
+  EXPECT_EQ(named(prefill, "ssm.in_proj").shape, (base::GemmShape{2 * 8192 + 2 * 8 * 128 + 128, 2048, 4096}));
   EXPECT_EQ(named(prefill, "ssm.scores").shape, (base::GemmShape{256, 256, 128}));
   EXPECT_EQ(named(prefill, "ssm.scores").batch, 2 * 4 * 8);
   EXPECT_EQ(named(prefill, "ssm.within").shape, (base::GemmShape{64, 256, 256}));
@@ -251,8 +245,7 @@ TEST(PublishedModels, SizesThatDoNotFitAreRefused) {
   };
   refuse(with(kDeepSeekV3, "dense_replace\": 3", "dense_replace\": 62"),
          "first_k_dense_replace is 62, but there are 61 layers");
-  refuse(with(kDeepSeekV3, "\"n_group\": 8", "\"n_group\": 7"),
-         "4 of 7 groups do not share 256 experts");
+  refuse(with(kDeepSeekV3, "\"n_group\": 8", "\"n_group\": 7"), "4 of 7 groups do not share 256 experts");
   refuse(with(kDeepSeekV3, "per_tok\": 8", "per_tok\": 129"), "a token has 129 experts of 128");
   refuse(with(kDeepSeekV3, "layer_freq\": 1", "layer_freq\": [0, 1]"),
          "moe_layer_freq lists 2 layers, but there are 61");

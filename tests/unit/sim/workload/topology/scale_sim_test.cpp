@@ -65,10 +65,8 @@ TEST(ScaleSim, ConvolutionsKeepTheirGeometryAndRoundUp) {
 
 TEST(ScaleSim, FaultsAreNamed) {
   const std::string header = "Layer,M,N,K,\n";
-  support::expect_input_error([&] { read(header + "a,0,2,3,\n"); },
-                              {"x:2: M must be an integer from 1 to"});
-  support::expect_input_error([&] { read(header + "a,1,2,\n"); },
-                              {"x:2: 3 fields, so K is missing"});
+  support::expect_input_error([&] { read(header + "a,0,2,3,\n"); }, {"x:2: M must be an integer from 1 to"});
+  support::expect_input_error([&] { read(header + "a,1,2,\n"); }, {"x:2: 3 fields, so K is missing"});
   support::expect_input_error([&] { read(header + "a,1,2,x,\n"); },
                               {"x:2: K must be an integer from 1 to 2147483647, not 'x'"});
   support::expect_input_error([&] { read(header + "a,1,2,3,half,\n"); },
@@ -99,8 +97,7 @@ TEST(ScaleSim, WrittenTopologiesAreReadBackWithTheirMacs) {
 TEST(ScaleSim, TooManyRowsAreRefused) {
   Workload workload = parse_workload_json(kWorkload, "w.json");
   workload.operations[0].count = 1 << 20;
-  support::expect_input_error([&] { scale_sim_text(workload); },
-                              {"w.json: SCALE-Sim has a row per GEMM", "1000000"});
+  support::expect_input_error([&] { scale_sim_text(workload); }, {"w.json: SCALE-Sim has a row per GEMM", "1000000"});
   workload.operations[0].count = std::int64_t{1} << 30;
   workload.operations[0].batch = std::int64_t{1} << 30;
   support::expect_input_error([&] { scale_sim_text(workload); }, {"a row per GEMM"});

@@ -27,8 +27,7 @@ const std::string kLlama3 = R"({"architectures": ["LlamaForCausalLM"], "model_ty
 /// The list of traces/ that was checked against published counts.
 void expect_shipped(const Recording& recording, const std::string& list, const NamedDims& dims,
                     std::size_t without = 0) {
-  const Workload shipped =
-      read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims);
+  const Workload shipped = read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims);
   const auto& found = recording.workload.operations;
   ASSERT_EQ(found.size(), shipped.operations.size() - without) << list;
   for (std::size_t i = 0; i < found.size(); ++i) {
@@ -51,17 +50,14 @@ std::map<std::string, std::int64_t> work_of(const std::vector<Operation>& operat
   return macs;
 }
 
-void expect_work_of_shipped(const Recording& recording, const std::string& list,
-                            const NamedDims& dims) {
-  const Workload shipped =
-      read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims);
+void expect_work_of_shipped(const Recording& recording, const std::string& list, const NamedDims& dims) {
+  const Workload shipped = read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + list + ".json", dims);
   EXPECT_EQ(work_of(recording.workload.operations), work_of(shipped.operations)) << list;
 }
 
 TEST(TransformerConfig, LlamaIsTheShippedList) {
-  for (const NamedDims& dims :
-       {NamedDims{{"batch", 1}, {"seq", 512}}, NamedDims{{"batch", 16}, {"context", 2048}},
-        NamedDims{{"batch", 8}, {"seq", 2}, {"context", 64}}}) {
+  for (const NamedDims& dims : {NamedDims{{"batch", 1}, {"seq", 512}}, NamedDims{{"batch", 16}, {"context", 2048}},
+                                NamedDims{{"batch", 8}, {"seq", 2}, {"context", 64}}}) {
     expect_shipped(read(kLlama3, dims), "llama3_8b", dims);
   }
 }
@@ -113,9 +109,8 @@ TEST(TransformerConfig, IsWrittenWithItsDimensions) {
 }
 
 TEST(TransformerConfig, DimensionsThatAreNotGivenAreThoseOfTheShippedList) {
-  for (const NamedDims& dims :
-       {NamedDims{}, NamedDims{{"batch", 8}}, NamedDims{{"context", 2048}},
-        NamedDims{{"seq", 1}, {"context", 2048}}, NamedDims{{"batch", 2}, {"seq", 64}}}) {
+  for (const NamedDims& dims : {NamedDims{}, NamedDims{{"batch", 8}}, NamedDims{{"context", 2048}},
+                                NamedDims{{"seq", 1}, {"context", 2048}}, NamedDims{{"batch", 2}, {"seq", 64}}}) {
     const Recording recording = read(kLlama3, dims);
     expect_shipped(recording, "llama3_8b", dims);
     EXPECT_EQ(recording.workload.dims,
@@ -132,9 +127,8 @@ TEST(TransformerConfig, FaultsAreNamed) {
       {"x has no open dimension 'sequence' (nearest valid: 'seq'"});
   std::string seven = kLlama3;
   seven.replace(seven.find("_heads\": 8"), 10, "_heads\": 7");
-  support::expect_input_error(
-      [&] { read(seven, dims); },
-      {"x: top level: 32 attention heads do not share 7 key and value heads"});
+  support::expect_input_error([&] { read(seven, dims); },
+                              {"x: top level: 32 attention heads do not share 7 key and value heads"});
   for (const char* model : {"llama", "bert"}) {
     support::expect_input_error(
         [&] {

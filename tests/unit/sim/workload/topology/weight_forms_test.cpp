@@ -33,8 +33,7 @@ Operation named(const std::vector<Operation>& operations, const std::string& nam
 /// "bf16 s4 128": type of the products, of the weight in memory, elements of a scale.
 std::string form_of(const Recording& recording, const std::string& name) {
   const Operation op = named(recording.workload.operations, name);
-  return fmt::format("{} {} {}", numerics::name(op.dtype),
-                     op.storage.weight ? numerics::name(*op.storage.weight) : "-",
+  return fmt::format("{} {} {}", numerics::name(op.dtype), op.storage.weight ? numerics::name(*op.storage.weight) : "-",
                      op.storage.scale_block);
 }
 
@@ -50,8 +49,7 @@ TEST(WeightForms, QuantizationsAreReadOrSaid) {
     const char* note;
   };
   for (const Row& row :
-       {Row{R"("quant_method": "fp8", "weight_block_size": [128, 128])", "e4m3 - 0",
-            "weight_block_size"},
+       {Row{R"("quant_method": "fp8", "weight_block_size": [128, 128])", "e4m3 - 0", "weight_block_size"},
         Row{R"("quant_method": "fbgemm_fp8")", "e4m3 - 0", ""},
         Row{R"("quant_method": "gptq", "bits": 4, "group_size": 128)", "bf16 s4 128",
             "weights of 4 bits with a scale for 128 are dequantised to bf16"},
@@ -92,27 +90,24 @@ TEST(WeightForms, WhatListsNameStaysAsItIs) {
     const char* list;
     const char* kept;  ///< operations of the five that are not quantised
   };
-  for (const Row& row :
-       {Row{R"(["lm_head", "gate"])", ""}, Row{R"(["model.layers.*.self_attn"])", "qkv o"},
-        Row{R"(["self_attn"])", "qkv o"}, Row{R"(["*.self_attn.o_proj*"])", "o"},
-        Row{R"(["model.layers.*.mlp.gate_proj"])", ""}, Row{R"(["re:.*self_attn.*"])", "qkv o"},
-        Row{R"(["re:.*mlp\\.(gate|up)_proj.*", "re:.*shared_experts.*"])", "shared"},
-        Row{R"(["model.layers.0.self_attn.q_proj"])", ""},
-        Row{R"(["model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.q_proj"])", "qkv"},
-        Row{R"(["model.layers.7.self_attn.q_proj"])", ""},
-        Row{R"x(["vision_tower.layers.1.self_attn", "re:(?!self_attn)", 5])x", ""},
-        Row{R"(["mlp.experts"])", "gate_up down"}}) {
+  for (const Row& row : {Row{R"(["lm_head", "gate"])", ""}, Row{R"(["model.layers.*.self_attn"])", "qkv o"},
+                         Row{R"(["self_attn"])", "qkv o"}, Row{R"(["*.self_attn.o_proj*"])", "o"},
+                         Row{R"(["model.layers.*.mlp.gate_proj"])", ""}, Row{R"(["re:.*self_attn.*"])", "qkv o"},
+                         Row{R"(["re:.*mlp\\.(gate|up)_proj.*", "re:.*shared_experts.*"])", "shared"},
+                         Row{R"(["model.layers.0.self_attn.q_proj"])", ""},
+                         Row{R"(["model.layers.0.self_attn.q_proj", "model.layers.1.self_attn.q_proj"])", "qkv"},
+                         Row{R"(["model.layers.7.self_attn.q_proj"])", ""},
+                         Row{R"x(["vision_tower.layers.1.self_attn", "re:(?!self_attn)", 5])x", ""},
+                         Row{R"(["mlp.experts"])", "gate_up down"}}) {
     SCOPED_TRACE(row.list);
-    const Recording recording = read(
-        model("glm4_moe",
-              fmt::format(R"("head_dim": 128, "num_hidden_layers": 2, "first_k_dense_replace": 0,
+    const Recording recording =
+        read(model("glm4_moe", fmt::format(R"("head_dim": 128, "num_hidden_layers": 2, "first_k_dense_replace": 0,
       "quantization_config": {{"quant_method": "fp8", "ignored_layers": {}}})",
-                          row.list)));
+                                           row.list)));
     std::vector<std::string> kept;
     for (const auto& [name, shown] :
-         {std::pair("attn.qkv", "qkv"), std::pair("attn.o", "o"),
-          std::pair("moe.expert.gate_up", "gate_up"), std::pair("moe.expert.down", "down"),
-          std::pair("moe.shared.gate_up", "shared")}) {
+         {std::pair("attn.qkv", "qkv"), std::pair("attn.o", "o"), std::pair("moe.expert.gate_up", "gate_up"),
+          std::pair("moe.expert.down", "down"), std::pair("moe.shared.gate_up", "shared")}) {
       if (form_of(recording, name) == "bf16 - 0") {
         kept.emplace_back(shown);
       } else {
@@ -126,8 +121,7 @@ TEST(WeightForms, WhatListsNameStaysAsItIs) {
     "modules_to_not_convert": ["model.layers.3.self_attn.q_proj", "layers.9.mlp"]})";
   const Recording one = read(model("llama", four));
   expect_note(one, "1 of 4 layers keep attn.qkv in bf16: all are taken as the others do");
-  expect_note(one,
-              "1 names in modules_to_not_convert are of nothing that is modelled here: layers.9");
+  expect_note(one, "1 names in modules_to_not_convert fit no operation that is modelled: layers.9");
 }
 
 TEST(WeightForms, Mxfp4IsOfExperts) {
@@ -140,15 +134,13 @@ TEST(WeightForms, Mxfp4IsOfExperts) {
     EXPECT_EQ(form_of(oss, plain), "bf16 - 0") << plain;
   }
   const auto& op = named(oss.workload.operations, "moe.expert.down");
-  const double bits =
-      op.storage.a_bits(16) + static_cast<double>(op.storage.scale_bits(true, op.shape.k)) /
-                                  static_cast<double>(op.shape.k);
+  const double bits = op.storage.a_bits(16) +
+                      static_cast<double>(op.storage.scale_bits(true, op.shape.k)) / static_cast<double>(op.shape.k);
   EXPECT_DOUBLE_EQ(bits, 4 + 8.0 / 32);
 }
 
 TEST(WeightForms, AbsorbedWeightsAreNotQuantised) {
-  input::InputStream input(
-      model("deepseek_v3", R"("quantization_config": {"quant_method": "fp8"})"), "x");
+  input::InputStream input(model("deepseek_v3", R"("quantization_config": {"quant_method": "fp8"})"), "x");
   const Recording decode = importer::read_recording(input, {{{"batch", 4}, {"context", 4096}}});
   EXPECT_EQ(form_of(decode, "attn.q_absorb"), "bf16 - 0");
   EXPECT_EQ(form_of(decode, "attn.v_up"), "bf16 - 0");

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Tiles of K that are missing or there twice, stale or exchanged, or meet those that do not belong to them.
+#include "sim/check/kernel/hypotheses/families.h"
+
+namespace sptc::check::kernel::hypotheses {
+
+// A range of whole k-tiles that D lacks, or has twice: the second time right behind the first, or at the end of K.
+Proposals k_ranges(const Trial& at) {
+  constexpr std::size_t kMostRanges = 2048;  // tiles of which all ranges are looked at
+  KMaps maps(at);
+  const std::size_t units = maps.units();
+  for (const std::size_t tile : maps.sizes()) {
+    const std::size_t count = (units + tile - 1) / tile;
+    for (std::size_t first = 0; first < count; ++first) {
+      // Many k-tiles: only what is missing at an end.
+      for (std::size_t last = count > kMostRanges && first > 0 ? count : first + 1; last <= count; ++last) {
+        const std::size_t begin = first * tile, end = std::min(last * tile, units);
+        const KPart part = part_of_k(begin, end);
+        maps.add_if_likely(
+            tile, "missing-k", {part_of_k(0, begin), zeros_of_k(end - begin), part_of_k(end, units)},
+            [&] { return "D lacks " + (end - begin == units ? "the whole sum over K" : maps.range(begin, end)); });
+        const auto twice = [&] { return "D has " + maps.range(begin, end) + " twice"; };
+        maps.add_if_likely(tile, "doubled-k", {part_of_k(0, end), part, part_of_k(end, units)}, twice);
+        if (end < units) {
+          maps.add_if_likely(tile, "doubled-k", {part_of_k(0, units), part}, twice);
+        }
+      }
+    }
+  }
+  return std::move(maps.proposals);
+}
+
+// K-tiles of A that meet those of B which do not belong to them, all in the same way: a pipeline that is a stage early
+// or late.
+Proposals shifted_k_tiles(const Trial& at) {
+  using Shift = std::pair<std::string, std::function<std::int64_t(std::int64_t)>>;
+  KMaps maps(at);
+  for (const std::size_t tile : maps.sizes()) {
+    const auto count = static_cast<std::int64_t>(maps.units() / tile);
+    std::vector<Shift> shifts;
+    for (std::int64_t by = 1; by < count; by *= 2) {
+      shifts.emplace_back(fmt::format("t ^ {}", by), [by](std::int64_t t) { return t ^ by; });
+    }
+    for (const std::int64_t by : {-3, -2, -1, 1, 2, 3}) {
+      const std::string formula = fmt::format("t {} {}", by < 0 ? '-' : '+', std::abs(by));
+      shifts.emplace_back(formula + ", around the end", [=](std::int64_t t) { return (t + by + 3 * count) % count; });
+      shifts.emplace_back(formula + " or zeros", [=](std::int64_t t) { return t + by < count ? t + by : -1; });
+      shifts.emplace_back(formula + " or the last one there is",
+                          [=](std::int64_t t) { return std::clamp<std::int64_t>(t + by, 0, count - 1); });
+    }
+    shifts.emplace_back(fmt::format("{} - t", count - 1), [=](std::int64_t t) { return count - 1 - t; });
+    for (const auto& [formula, source] : shifts) {
+      for (const bool of_a : {true, false}) {
+        maps.add_if_likely(tile, "permuted-k-tiles", maps.moved(tile, of_a, !of_a, source), [&, said = formula] {
+          return fmt::format("tile t of {} k of {} meets tile {} of {}", tile * maps.unit(), of_a ? "B" : "A", said,
+                             of_a ? "A" : "B");
+        });
+      }
+    }
+  }
+  return std::move(maps.proposals);
+}
+
+// One k-tile of A, B or both that is another: a stage of the pipeline that is read before it is written, or two that
+// are exchanged.
+Proposals stale_k_tiles(const Trial& at) {
+  struct Kind {
+    const char* who;
+    bool a_moves, b_moves, both_ways;
+  };
+  constexpr Kind kKinds[] = {{"that of A", true, false, false},
+                             {"that of B", false, true, false},
+                             {"those of A and B", true, true, false},
+                             {"A", true, false, true},
+                             {"B", false, true, true}};
+  constexpr std::size_t kMostTiles = 256;  // of which all pairs are looked at
+  constexpr std::size_t kLeastTile = 8;    // k
+  KMaps maps(at);
+  for (const std::size_t tile : maps.sizes()) {
+    const std::size_t count = maps.units() / tile, least = std::min(kLeastTile, at.data().k);
+    const bool is_wanted = count <= kMostTiles && count > 1 && tile * maps.unit() >= least;
+    for (std::size_t pair = 0; is_wanted && pair < count * count; ++pair) {
+      const std::size_t p = pair / count, q = pair % count;
+      for (const auto& [who, a_moves, b_moves, both_ways] : kKinds) {
+        if (p == q || (both_ways && p > q)) {
+          continue;
+        }
+        const auto tile_of = [&, of_a = a_moves, of_b = b_moves](std::size_t own, std::size_t other) {
+          return KPart{static_cast<std::int64_t>((of_a ? other : own) * tile),
+                       static_cast<std::int64_t>((of_b ? other : own) * tile), tile};
+        };
+        KMap map{part_of_k(0, p * tile), tile_of(p, q)};
+        if (both_ways) {
+          map.insert(map.end(), {part_of_k((p + 1) * tile, q * tile), tile_of(q, p)});
+        }
+        map.push_back(part_of_k(((both_ways ? q : p) + 1) * tile, maps.units()));
+        maps.add_if_likely(tile, both_ways ? "exchanged-k-tiles" : "duplicated-k-tile", std::move(map),
+                           [&, said = who, exchanged = both_ways] {
+                             const std::string there = maps.range(p * tile, (p + 1) * tile),
+                                               from = maps.range(q * tile, (q + 1) * tile);
+                             return exchanged ? fmt::format("{} and {} of {} are exchanged", there, from, said)
+                                              : fmt::format("in place of {} {} again {}", there, said, from);
+                           });
+      }
+    }
+  }
+  return std::move(maps.proposals);
+}
+
+}  // namespace sptc::check::kernel::hypotheses
