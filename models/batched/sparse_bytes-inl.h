@@ -41,7 +41,7 @@ HWY_INLINE ByteQuads multiply_add_bytes(ByteQuads as_unsigned, ByteQuads as_sign
   return ByteQuads{raw};
 }
 
-/// For each pair of nibbles the bytes of an octet that they select.
+/// The bytes of an octet that each pair of nibbles selects.
 struct OctetTable {
   explicit OctetTable(const SelectionTable& selection) {
     for (std::uint32_t key = 0; key < 256; ++key) {
