@@ -221,7 +221,8 @@ class Conversion {
 
   void find_dense() {
     if (options_.layout == WeightLayout::kDense) {
-      throw base::InputError(model_->shown() + ": holds no compressed layer, so it is dense already");
+      throw base::InputError(model_->shown() + ": holds no compressed layer" +
+                             (report_.notes.empty() ? ", so it is dense already" : ": " + report_.notes.front()));
     }
     PruneOptions options = options_;
     if (is_quantised(options.layout)) {
@@ -349,8 +350,17 @@ class Conversion {
 
   /// Whether the weight was 2:4 before, or must be for the layout that it gets.
   bool is_sparse(const ConvertedLayer& layer) const {
+    const auto holds = [](WeightLayout layout) {
+      return is_pair(layout) || layout == WeightLayout::kSparse24Bitmask || layout == WeightLayout::kMarlin24;
+    };
+    return holds(options_.layout) || (layer.stored && holds(layer.stored->form.form.layout));
+  }
+
+  /// Whether `layer` was packed, and the result has its codes one by one.
+  bool unpacks(const ConvertedLayer& layer) const {
+    const bool in_bytes = options_.layout == WeightLayout::kDense || options_.layout == WeightLayout::kSparse24Bitmask;
     const WeightLayout from = layer.stored ? layer.stored->form.form.layout : options_.layout;
-    return is_pair(from) || from == WeightLayout::kSparse24Bitmask || from == WeightLayout::kMarlin24;
+    return in_bytes && (from == WeightLayout::kPackQuantized || from == WeightLayout::kMarlin24);
   }
 
   /// What the configuration of a directory says. Values and metadata of ours it cannot.
@@ -366,6 +376,7 @@ class Conversion {
       const ConvertedLayer& layer = row.second;
       const double elements = static_cast<double>(layer.to.form.rows) * static_cast<double>(layer.to.form.k);
       all += elements;
+      result.unpacks = result.unpacks || unpacks(layer);
       if (is_sparse(layer)) {
         zeros += elements / 2;
         result.layers.push_back(layer.name);

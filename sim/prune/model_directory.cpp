@@ -456,13 +456,14 @@ std::string edited_config(const std::string& text, const std::string& file, cons
       config[kSparsity] = sparsity_config(facts);
     }
   }
-  if (is_ours && is_format(facts.layout)) {
+  if (is_ours && (is_format(facts.layout) || facts.unpacks)) {
+    const auto format = name(facts.unpacks ? WeightLayout::kIntQuantized : facts.layout);
     Json& quantization = config[kQuantization];
-    quantization["format"] = name(facts.layout);
+    quantization["format"] = format;
     if (quantization.contains("config_groups") && quantization["config_groups"].is_object()) {
       for (auto& [group, scheme] : quantization["config_groups"].items()) {
         if (scheme.is_object() && scheme.contains("format")) {
-          scheme["format"] = name(facts.layout);
+          scheme["format"] = format;
         }
       }
     }

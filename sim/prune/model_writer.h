@@ -20,6 +20,7 @@ struct DirectoryFacts {
   std::string structure;            ///< "2:4"; empty: it says nothing of sparsity
   std::vector<std::string> layers;  ///< names of the weights that have it
   double sparsity = 0;              ///< share of zeros among all elements
+  bool unpacks = false;             ///< codes that were packed stand one by one, as int-quantized has them
 };
 
 /// A model that is written tensor by tensor. A file appears whole or not at all, a directory shard by shard.

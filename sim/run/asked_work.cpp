@@ -178,6 +178,12 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
     }
     workload::Operation asked = op;
     set_asked_type(options, asked);
+    if (!workload.dims.empty()) {
+      throw base::InputError(
+          fmt::format("'{}': the tensor cores of {} multiply no {}, and a model is not simulated in part; --dtype has "
+                      "other types",
+                      io::printable(op.name), gpu.name, type_text(asked)));
+    }
     workload.not_taken.push_back({op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
                                   fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
   }
@@ -246,7 +252,7 @@ AskedWork asked_work(const workload::Workload& workload, const SimulationOptions
   const std::string kept_dense =
       options.sparse_layers.empty() ? workload::keep_dense_by_role(options.include, prepared) : "";
   if (options.training) {
-    if (!workload.source.empty()) {
+    if (!workload.source.empty() && workload.dims.empty()) {
       throw base::InputError("--training takes a workload of forward passes, not a recording: " +
                              io::printable(workload.file.string()));
     }

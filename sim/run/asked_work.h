@@ -32,7 +32,8 @@ std::string kept_types(const SimulationOptions& options, const std::vector<workl
 
 /// Moves the launches of a recording whose operands the tensor cores of `gpu` do not multiply, with
 /// the types that `options` ask for, to those that are not taken. A list that nobody recorded stays
-/// as it is: simulate() refuses such an operation. Throws InputError where no launch is left.
+/// as it is: simulate() refuses such an operation. Throws InputError where no launch is left, and for
+/// a model, which has dimensions: its figures would be those of a part.
 void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Workload& workload);
 
 /// `workload` without what leave_unsupported() leaves; nothing where it leaves none.

@@ -128,6 +128,7 @@ class Inference {
     }
     if (any_sparse && result.dense) {
       result.mix = pass(Weights::kMix, result.kernels);
+      require_fastest_mix(result);
     }
     result.tells_choices = options_.sparsity_auto;
     if (result.dense) {
@@ -305,6 +306,24 @@ class Inference {
   bool faster_sparse(const Kernel& kernel) const {
     const Kernel& gemm = kernel.behind ? kernels_[*kernel.behind] : kernel;
     return gemm.sparse && gemm.sparse_us < gemm.dense_us;
+  }
+
+  /// Kernel by kernel a mix may be slower than one of the others, whose calls take the host less time: then it is that.
+  void require_fastest_mix(InferenceResult& result) const {
+    const bool sparse = result.sparse->latency_us < result.dense->latency_us;
+    const InferenceTotals& other = sparse ? *result.sparse : *result.dense;
+    if (result.mix->latency_us <= other.latency_us || result.mix->waiting_us <= other.waiting_us) {
+      return;
+    }
+    result.mix = other;
+    for (std::size_t i = 0; i < kernels_.size(); ++i) {
+      InferenceKernel& row = result.kernels[i];
+      const bool takes = sparse && kernels_[i].sparse.has_value();
+      if (row.takes_sparse != takes && row.group == workload::WorkGroup::kGemm) {
+        row.reason += ", but the GPU would wait longer for the host";
+      }
+      row.takes_sparse = takes;
+    }
   }
 
   InferenceKernel described(const Kernel& kernel) const {

@@ -26,6 +26,7 @@
 #include <cmath>
 #include <limits>
 #include <system_error>
+#include <vector>
 
 namespace sptc::check::kernel {
 namespace {
@@ -160,7 +161,8 @@ ErrorBounds::ErrorBounds(const KernelData& data, const KernelModel& model, const
     : type_(data.d_type),
       tolerance_(tolerance),
       magnitude_(data.m, data.n),
-      proved_(2 * loss_of(model, operands.a.cols())) {
+      proved_(2 * loss_of(model, operands.a.cols())),
+      root_of_depth_(std::sqrt(static_cast<double>(data.k))) {
   const Magnitudes products = magnitudes_of(model, operands);
   const Epilogue& epilogue = model.epilogue;
   // The sums of k positive f32 are less than k units too small.
@@ -187,12 +189,46 @@ std::optional<double> ErrorBounds::in_bounds(std::size_t row, std::size_t column
     return static_cast<double>(*apart) / (static_cast<double>(*tolerance_.ulps) + 1e-9);
   }
   const double value = numerics::to_double(x, type_), other = numerics::to_double(y, type_);
-  double bound = tolerance_.relative.value_or(proved_) * double{magnitude_(row, column)};
+  const double magnitude = magnitude_(row, column);
+  const double usual = std::max(of_magnitude_ * magnitude, of_size_ * size_of(row, column, value, other));
+  double bound = tolerance_.relative ? *tolerance_.relative * magnitude : std::min(proved_ * magnitude, usual);
   if (const auto& format = numerics::info(type_).format; format && !tolerance_.relative) {
     const double largest = std::max({std::fabs(value), std::fabs(other), std::ldexp(1, format->min_exponent())});
     bound += std::ldexp(largest, -format->mantissa_bits);
   }
   return std::fabs(value - other) / (bound + std::numeric_limits<double>::min());
+}
+
+double ErrorBounds::size_of(std::size_t row, std::size_t column, double value, double other) const {
+  // Sums of terms of either sign walk at random.
+  return std::max({std::fabs(value), std::fabs(other), double{magnitude_(row, column)} / root_of_depth_,
+                   std::numeric_limits<double>::min()});
+}
+
+void ErrorBounds::narrow(const base::Matrix<Word>& computed, const base::Matrix<Word>& observed) {
+  constexpr double kFar = 64;  // other orders of many kinds of data stay below; a short type in between does not
+  constexpr std::size_t kLeast = 256, kMost = std::size_t{1} << 18;  // errors that tell what is usual
+  std::vector<double> of_magnitude, of_size;
+  const std::size_t step = 1 + computed.size() / kMost;
+  for (std::size_t i = 0; type_ == DataType::kF32 && i < computed.size(); i += step) {
+    const std::size_t row = i / computed.cols(), column = i % computed.cols();
+    const Word x = computed.data()[i], y = observed.data()[i];
+    if (x != y && ulp_distance(x, y, type_)) {
+      const double value = numerics::to_double(x, type_), other = numerics::to_double(y, type_);
+      of_magnitude.push_back(backward_error(row, column, x, y));
+      of_size.push_back(std::fabs(value - other) / size_of(row, column, value, other));
+    }
+  }
+  if (of_size.size() < kLeast || tolerance_.is_given()) {
+    return;
+  }
+  const auto median = [](std::vector<double>& values) {
+    const auto middle = values.begin() + std::ssize(values) / 2;
+    std::ranges::nth_element(values, middle);
+    return *middle;
+  };
+  of_magnitude_ = kFar * median(of_magnitude);
+  of_size_ = kFar * median(of_size);
 }
 
 double ErrorBounds::backward_error(std::size_t row, std::size_t column, Word x, Word y) const {

@@ -5,6 +5,8 @@
 
 #include "sim/check/kernel/mismatch_region.h"
 
+#include <limits>
+
 namespace sptc::check::kernel {
 
 /// Units in the last place between two words of `type`: steps along the numbers of the format, through zero (whose two
@@ -39,7 +41,7 @@ struct Tolerance {
 Tolerance parse_tolerance(const std::string& what, const std::string& text);
 
 /// How near two words of an element of D are. Without a tolerance: as near as two orders of the same sum may bring
-/// them, which is proved (error_bounds.cpp).
+/// them, which is proved (error_bounds.cpp), and where most elements are much nearer, in proportion to them.
 class ErrorBounds {
  public:
   ErrorBounds(const KernelData& data, const KernelModel& model, const KernelOperands& operands,
@@ -51,6 +53,9 @@ class ErrorBounds {
   }
   /// |x - y| in bounds of the element; nothing: NaN or infinity.
   std::optional<double> in_bounds(std::size_t row, std::size_t column, numerics::Word x, numerics::Word y) const;
+  /// Narrows the proved bound, where there are many errors in f32: near is at most 64 times the median distance of
+  /// `computed` and `observed`, relative to the sum of |a||b| or to the size that partial sums have.
+  void narrow(const base::Matrix<numerics::Word>& computed, const base::Matrix<numerics::Word>& observed);
   /// |x - y| relative to the sum of |a||b|: the backward error. Of NaN and infinity 0.
   double backward_error(std::size_t row, std::size_t column, numerics::Word x, numerics::Word y) const;
   /// The backward error that another order may have.
@@ -59,8 +64,12 @@ class ErrorBounds {
  private:
   numerics::DataType type_;
   Tolerance tolerance_;
+  /// How large partial sums of an element usually are, whose D is `value` or `other`.
+  double size_of(std::size_t row, std::size_t column, double value, double other) const;
+
   base::Matrix<float> magnitude_;  ///< not below the sum of |a||b|, with |C| and |bias|
-  double proved_ = 0;
+  double proved_ = 0, root_of_depth_ = 1;
+  double of_magnitude_ = std::numeric_limits<double>::max(), of_size_ = of_magnitude_;  ///< of narrow()
 };
 
 /// Elements of D that differ, and by how much.
@@ -70,7 +79,8 @@ struct Population {
   double most_relative = 0;                            ///< largest backward error
 };
 
-/// The wrong elements of D: those that another order of the same sum may explain, and those that are off by more.
+/// The wrong elements of D: those that another order of the same sum may explain, and those that are off by more than
+/// it may, or by far more than most.
 struct ErrorPopulations {
   Population rounding, beyond;
   WrongElements beyond_rounding;  ///< where those are

@@ -110,14 +110,21 @@ class Search {
   /// most.
   std::vector<Found> find_whole() {
     constexpr std::size_t kFewParts = 8;
+    constexpr std::size_t kUniform = 4;  // ways from here on part D without a look at it
     const std::vector<Region> parts = parted_regions(kernel_.wrong, kMostParts), joined = joined_regions(parts);
-    const std::array ways{joined, std::vector{bounding_region(kernel_.wrong)}, parts, lines_of(joined, kernel_.wrong)};
+    const std::array ways{joined,
+                          std::vector{bounding_region(kernel_.wrong)},
+                          parts,
+                          lines_of(joined, kernel_.wrong),
+                          wrong_tiles(128),
+                          wrong_tiles(64)};
     std::vector<Found> best;
     std::size_t most = 0;
     attempts_.clear();
     for (const std::vector<Region>& regions : ways) {
       // One way may be another, too; of many places none is worth the long searches.
-      const bool is_new = std::ranges::find(ways, regions) == &regions, takes_long = regions.size() <= kFewParts;
+      const bool is_new = std::ranges::find(ways, regions) == &regions;
+      const bool takes_long = regions.size() <= kFewParts && &regions < &ways[kUniform];
       std::vector<Found> found;
       std::size_t explained = 0;
       for (std::size_t i = 0; is_new && regions.size() <= kMostTried && i < regions.size(); ++i) {
@@ -136,6 +143,35 @@ class Search {
       }
     }
     return best;
+  }
+
+  /// Tiles of `edge` x `edge` in which D is wrong, without right lines around it: neighbours with a fault each look
+  /// like one place. Empty where they are too many, or most of D.
+  std::vector<Region> wrong_tiles(std::size_t edge) const {
+    const WrongElements& wrong = kernel_.wrong;
+    const std::size_t all = ((wrong.rows() + edge - 1) / edge) * ((wrong.cols() + edge - 1) / edge);
+    const std::size_t most = std::min(kMostTried, all / 2);
+    std::vector<Region> tiles;
+    for (std::size_t row = 0; row < wrong.rows(); row += edge) {
+      for (std::size_t column = 0; column < wrong.cols(); column += edge) {
+        const std::size_t height = std::min(edge, wrong.rows() - row), width = std::min(edge, wrong.cols() - column);
+        WrongElements tile(height, width);
+        for (std::size_t i = 0; i < height; ++i) {
+          std::copy_n(wrong.row(row + i).data() + column, width, tile.row(i).data());
+        }
+        Region found = bounding_region(tile);
+        if (found.mismatches == 0) {
+          continue;
+        }
+        if (tiles.size() == most) {
+          return {};
+        }
+        found.rows = {{found.rows.front().begin + row, found.rows.back().end + row}};
+        found.columns = {{found.columns.front().begin + column, found.columns.back().end + column}};
+        tiles.push_back(std::move(found));
+      }
+    }
+    return tiles;
   }
 
   /// The rows and columns on which a fault of `region` acts; nothing where it cannot be there.

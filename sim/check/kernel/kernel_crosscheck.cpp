@@ -214,6 +214,7 @@ class Diagnosing {
 
   void look_below_rounding() {
     bounds_.emplace(kernel_.data, kernel_.model, kernel_.operands);
+    bounds_->narrow(kernel_.computed, kernel_.observed());
     result_.populations = error_populations(*bounds_, kernel_.data.d_type, kernel_.computed, kernel_.observed());
     if (result_.may_be_order()) {
       name(locate_orders(kernel_), nullptr);

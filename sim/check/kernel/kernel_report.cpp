@@ -123,8 +123,9 @@ std::string populations_text(const KernelData& data, const KernelDiagnosis& diag
   std::string text;
   if (diagnosis.populations.are_two()) {
     text = fmt::format(
-        "two populations: {} elements are off by no more than another order of the sums can be{}, {} by more{}\n",
-        rounding.elements, errors_text(rounding), beyond.elements, errors_text(beyond));
+        "two populations: {} elements are off by no more than another order of the sums can be{}, {} by {}{}\n",
+        rounding.elements, errors_text(rounding), beyond.elements,
+        beyond.least_ulps && beyond.most_relative <= proved ? "far more than these" : "more", errors_text(beyond));
   }
   if (larger.has_fault()) {
     text += fmt::format("cause of the larger errors, as far as rounding lets tell [{}]: {}\n{}", larger.causes(),

@@ -114,6 +114,19 @@ void add_rotary(Builder& builder, std::int64_t features) {
   }
 }
 
+/// Heads of keys and values. All of Falcon's share one, but for its newer layers and where they say otherwise.
+std::int64_t key_heads(Builder& builder) {
+  ModelConfig& config = builder.config();
+  const std::int64_t heads = builder.heads();
+  if (builder.of_class().types != "falcon") {
+    return config.extent_or("num_key_value_heads", builder.of_class().kv_heads, heads);
+  }
+  const bool one = config.boolean("multi_query", true);
+  return config.boolean("new_decoder_architecture", false) ? config.extent_or("num_kv_heads", 0, heads)
+         : one                                             ? 1
+                                                           : heads;
+}
+
 }  // namespace
 
 void require_heads(const Builder& builder, std::int64_t head, bool shared) {
@@ -140,7 +153,7 @@ void add_scores(Builder& builder, const AttendedExtents& of, std::int64_t key, s
 void add_attention(Builder& builder, const Pass& pass) {
   ModelConfig& config = builder.config();
   const std::int64_t heads = builder.heads(), hidden = builder.hidden(), layers = builder.layers();
-  const std::int64_t kv = config.extent_or("num_key_value_heads", builder.of_class().kv_heads, heads);
+  const std::int64_t kv = key_heads(builder);
   const std::int64_t head = config.extent_or("head_dim", builder.of_class().head, hidden / heads);
   require_features(builder, head, kv);
   const bool biases = config.boolean("attention_bias", builder.has(kAttentionBias)) || config.boolean("bias", false) ||

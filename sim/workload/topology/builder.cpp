@@ -14,7 +14,7 @@ Builder::Builder(ModelConfig& config)
     : config_(config),
       class_(config.of_class()),
       layers_(config.extent({"num_hidden_layers", "n_layer"}, class_.layers)),
-      hidden_(config.extent({"hidden_size", "n_embd"}, class_.hidden)),
+      hidden_(config.extent({"hidden_size", "n_embd", "n_embed"}, class_.hidden)),
       heads_(class_.family == Family::kStateSpace ? config.extent({"num_heads"}, class_.heads)
                                                   : config.extent({"num_attention_heads", "n_head"}, class_.heads)),
       norm_(has(kLayerNorm) || class_.family == Family::kEncoder || class_.family == Family::kVision ? "layer_norm"

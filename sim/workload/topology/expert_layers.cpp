@@ -7,7 +7,8 @@ namespace {
 std::int64_t ffn_size(Builder& builder) {
   constexpr std::int64_t kUsual = 4;
   const std::int64_t ffn = builder.of_class().ffn;
-  return ffn == 0 ? builder.config().extent_or("n_inner", 0, builder.product({kUsual, builder.hidden()}))
+  const char* const key = builder.config().find("ffn_hidden_size") != nullptr ? "ffn_hidden_size" : "n_inner";
+  return ffn == 0 ? builder.config().extent_or(key, 0, builder.product({kUsual, builder.hidden()}))
                   : builder.config().extent({"intermediate_size", "ffn_dim"}, ffn);
 }
 

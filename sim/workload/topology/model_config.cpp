@@ -24,6 +24,7 @@ constexpr Family kText = Family::kDecoder, kEncoder = Family::kEncoder, kVision 
 constexpr unsigned kBiases = kQkvBias | kOutputBias | kMlpBias;
 constexpr unsigned kPhi = kLayerNorm | kBiases | kParallel | kOneNorm | kHeadBias;
 constexpr unsigned kGemma3 = kGated | kQkNorm | kPostNorms;
+constexpr unsigned kCohere = kGated | kLayerNorm | kParallel | kOneNorm;
 constexpr const char* kTanhGelu = "gelu_pytorch_tanh";
 
 constexpr ExpertSizes kDense{};
@@ -83,6 +84,26 @@ constexpr ModelClass kClasses[] = {
      48, 40, 8, 128, experts(16, 1, 0, 0, 0, 0, 16384), windows(8192, 4)},
     {"qwen3_vl_moe qwen3_vl_moe_text", "Qwen3VLMoeTextConfig", kText, kGated | kQkNorm, 151936, 2048, 5632, 24, 16, 16,
      0, experts(60, 4, 1408)},
+    {"qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text", "Qwen2VLTextConfig", kText, kGated | kQkvBias, 152064, 8192,
+     29568, 80, 64, 8},
+    {"cohere", "CohereConfig", kText, kCohere, 256000, 8192, 22528, 40, 64},
+    {"cohere2", "Cohere2Config", kText, kCohere, 256000, 8192, 22528, 40, 64, 0, 0, kDense, windows(4096, 4)},
+    {"olmoe", "OlmoeConfig", kText, kGated | kQkNorm, 50304, 2048, 2048, 16, 16, 0, 0, experts(64, 8)},
+    {"phimoe", "PhimoeConfig", kText, kGated | kLayerNorm, 32064, 4096, 6400, 32, 32, 8, 0, experts(16, 2)},
+    {"minimax_m2", "MiniMaxM2Config", kText, kGated | kQkNorm, 200064, 3072, 1536, 62, 48, 8, 128, experts(256, 8)},
+    {"glm", "GlmConfig", kText, kGated | kAttentionBias | kBiasOfInputs, 151552, 4096, 13696, 40, 32, 2, 128, kDense,
+     kNoWindow, 0.5},
+    {"seed_oss", "SeedOssConfig", kText, kGated | kAttentionBias | kBiasOfInputs, 155136, 4096, 27648, 64, 80, 8, 128},
+    {"ernie4_5", "Ernie4_5Config", kText, kGated, 103424, 1024, 3072, 18, 16, 2, 128},
+    {"smollm3", "SmolLM3Config", kText, kGated, 128256, 2048, 11008, 36, 16, 4},
+    {"starcoder2", "Starcoder2Config", kText, kLayerNorm | kBiases, 49152, 3072, 12288, 30, 24, 2, 0, kDense, kNoWindow,
+     1, kTanhGelu},
+    {"gptj", "GPTJConfig", kText, kLayerNorm | kMlpBias | kParallel | kOneNorm | kHeadBias, 50400, 4096, 0, 28, 16, 0,
+     0, kDense, kNoWindow, 0.25, "gelu_new"},
+    {"bloom", "BloomConfig", kText, kLayerNorm | kBiases | kNoRotary, 250880, 64, 0, 2, 8, 0, 0, kDense, kNoWindow, 1,
+     "gelu"},
+    {"falcon", "FalconConfig", kText, kLayerNorm | kParallel | kOneNorm, 65024, 4544, 0, 32, 71, 0, 0, kDense,
+     kNoWindow, 1, "gelu"},
     {"mamba2", "Mamba2Config", Family::kStateSpace, 0, 32768, 4096, 0, 64, 128, 0, 64},
     {"bert", "BertConfig", kEncoder, 0, 30522, 768, 3072, 12, 12, 0, 0, kDense, kNoWindow, 1, "gelu"},
     {"roberta", "RobertaConfig", kEncoder, 0, 50265, 768, 3072, 12, 12, 0, 0, kDense, kNoWindow, 1, "gelu"},
@@ -117,7 +138,7 @@ constexpr std::string_view kOfNoOperation[] = {
     "pooler_num_attention_heads", "pooler_num_fc_layers", "pooler_size_per_head", "pooler_type",
     // Tools, and what other keys say.
     "torchscript", "use_bfloat16", "finetuning_task", "unsloth_version", "unsloth_fixed", "encoder_stride",
-    "max_window_layers", "_remove_final_layer_norm", "use_qkv_bias", "experts_per_token",
+    "max_window_layers", "_remove_final_layer_norm", "use_qkv_bias", "experts_per_token", "num_experts", "hidden_act",
     // Scores and their scaling, groups of experts among which a router chooses, activations.
     "routed_scaling_factor", "scoring_func", "topk_method", "aux_loss_alpha", "seq_aux", "ep_size", "rope_interleave",
     "swiglu_alpha", "swiglu_limit", "attn_temperature_tuning", "attn_scale", "floor_scale", "for_llm_compressor",
@@ -129,19 +150,21 @@ constexpr std::string_view kOfNoOperation[] = {
 /// The class of the text part before that of the whole.
 const ModelClass& class_of(const io::JsonObject& root, const io::JsonObject& config) {
   const std::string type = root.text("model_type");
-  std::vector<std::string_view> known;
   for (const std::string& wanted : {word_of(config, "model_type"), type}) {
-    known.clear();
     for (const ModelClass& row : kClasses) {
-      for (const std::string_view type_of_row : parts_of(row.types, ' ')) {
-        if (known.emplace_back(type_of_row) == wanted) {
-          return row;
-        }
+      const std::vector<std::string_view> types = parts_of(row.types, ' ');
+      if (std::ranges::find(types, std::string_view(wanted)) != types.end()) {
+        return row;
       }
     }
   }
-  (root.place() / "model_type")
-      .fail("model_type {} is not modelled yet; known are: {}", io::printable(type), fmt::join(known, ", "));
+  std::string known;
+  for (std::size_t i = 0; i < std::size(kClasses); ++i) {
+    constexpr std::size_t kInALine = 12;  // lines of messages are bounded
+    known += i == 0 ? "" : i % kInALine == 0 ? ",\n  " : ", ";
+    known += parts_of(kClasses[i].types, ' ').front();
+  }
+  (root.place() / "model_type").fail("model_type {} is not modelled yet; known are: {}", io::printable(type), known);
 }
 
 }  // namespace

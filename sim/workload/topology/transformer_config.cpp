@@ -41,6 +41,14 @@ void note_pass(ModelConfig& config, const Pass& pass) {
   if (attends) {
     config.note("GEMMs of attention are counted whole: causal masks do not make them smaller");
   }
+  for (const char* const key : {"max_position_embeddings", "n_positions"}) {
+    const nlohmann::json* const most = config.find(key);
+    if (most != nullptr && most->is_number_integer() && most->get<std::int64_t>() > 0 &&
+        most->get<std::int64_t>() < pass.context) {
+      config.note("a context of {} is longer than the model takes: {} = {}", pass.context, key,
+                  most->get<std::int64_t>());
+    }
+  }
   for (const char* const key : {"num_nextn_predict_layers", "num_mtp_layers"}) {
     if (config.find(key) != nullptr && config.extent({key}, 0, 0) > 0) {
       config.note("{} = {}: the layers that predict further tokens are left out", key, config.extent({key}, 0, 0));

@@ -162,6 +162,9 @@ WeightForms::WeightForms(ModelConfig& config, std::int64_t layers)
     : config_(config), layers_(layers), plain_{config.dtype(), "", 0}, form_(plain_) {
   const auto quantization = config.object("quantization_config");
   if (!quantization) {
+    if (config.find("quantization_config") != nullptr) {
+      unread("quantization_config, which is no object");
+    }
     return;
   }
   form_ = read(*quantization);
@@ -285,6 +288,10 @@ WeightForm WeightForms::read_compressed_tensors(const io::JsonObject& quantizati
   }
   if (groups.size() > 1) {
     config_.note("of {} groups of compressed-tensors the first stands for all", groups.size());
+  }
+  const json targets = group.value("targets", json());
+  if (targets.is_array() && targets != json::array({"Linear"})) {
+    config_.note("targets of compressed-tensors are not read: all linear layers but those of its lists are quantised");
   }
   const io::JsonObject weights(of_weights, quantization.place() / "config_groups");
   const bool both = group.value("input_activations", json()).is_object();

@@ -22,6 +22,7 @@ constexpr auto kRows = std::to_array<Row>({
     {kC, "C is added twice", [](E e, int) { e.c_times = 2; }},
     {kC, "every slice of K adds C", [](E e, int slices) { e.c_times = slices > 2 ? slices : e.c_times; }},
     {kC, "beta is taken for 1 instead of {beta}", [](E e, int) { e.beta = 1; }},
+    {kC, "beta is applied twice", [](E e, int) { e.beta *= e.beta == -1 ? 1 : e.beta; }},
     {kC, "alpha multiplies C, too", [](E e, int) { e.beta *= e.beta * e.alpha == 1 ? 1 : e.alpha; }},
     {kC, "alpha and beta are exchanged", [](E e, int) { std::swap(e.alpha, e.beta); }},
     {kBias, "the bias is not added", [](E e, int) { e.bias_times = 0; }},
@@ -33,6 +34,7 @@ constexpr auto kRows = std::to_array<Row>({
     {kNothing, "there is no ReLU", [](E e, int) { e.activation = Activation::kNone; }},
     {kNothing, "a ReLU is applied that nobody asked for", [](E e, int) { e.activation = Activation::kRelu; }},
     {kNothing, "alpha is taken for 1 instead of {alpha}", [](E e, int) { e.alpha = 1; }},
+    {kNothing, "alpha is applied twice", [](E e, int) { e.alpha *= e.alpha == -1 ? 1 : e.alpha; }},
 });
 constexpr std::array kScales{std::pair{"A", &Epilogue::scale_a}, std::pair{"B", &Epilogue::scale_b},
                              std::pair{"D", &Epilogue::scale_d}};

@@ -48,18 +48,28 @@ Proposals fragments(const Trial& at) {
   return proposals;
 }
 
-// Lines of A, or of B, that are other lines in one k-tile: fragments that a stage of the pipeline holds elsewhere.
+// Lines of A, of its metadata or of B that are other lines in one k-tile: fragments that a stage of the pipeline holds
+// elsewhere, or a stage that another CTA should read.
 Proposals lines_of_k_tiles(const Trial& at) {
   using Move = std::pair<std::string, std::function<std::size_t(std::size_t)>>;
   constexpr std::size_t kMostTiles = 64;
   const KernelOperands& operands = at.kernel().operands;
   const std::size_t k = at.data().k;
+  struct Kind {
+    const char *cause, *what;
+    Moved parts;
+    std::size_t lines, width;  // width: elements of a line; 0: there are none
+  };
+  const bool is_sparse = at.kernel().model.instruction.sparse;
+  const Kind kinds[] = {
+      {"permuted-fragments", is_sparse ? "the values of A" : "A", {.values = true}, at.data().m, operands.a.cols()},
+      {"metadata-rows", "the metadata", {.metadata = true}, at.data().m, is_sparse ? operands.nibbles.cols() : 0},
+      {"permuted-fragments", "B", {.b = true}, at.data().n, operands.b_columns.cols()}};
   Proposals proposals;
-  for (const bool of_a : {true, false}) {
-    const std::size_t lines = of_a ? at.data().m : at.data().n;
-    const std::size_t width = (of_a ? operands.a : operands.b_columns).cols();
+  for (const Kind& kind : kinds) {
+    const std::size_t lines = kind.lines, width = kind.width;
     std::vector<Move> moves;
-    for (std::size_t by = 1; by <= 32 && lines % (2 * by) == 0; by *= 2) {
+    for (std::size_t by = 1; by <= 128 && lines % (2 * by) == 0; by *= 2) {
       moves.emplace_back(fmt::format("i ^ {}", by), [by](std::size_t line) { return line ^ by; });
     }
     moves.emplace_back("i + 1", [](std::size_t line) { return line + 1; });
@@ -67,12 +77,12 @@ Proposals lines_of_k_tiles(const Trial& at) {
     moves.emplace_back("i + 1 within 8 lines", [](std::size_t line) { return line / 8 * 8 + (line + 1) % 8; });
     for (const std::size_t tile : {128U, 64U, 32U, 16U}) {
       const std::size_t tiles = (k + tile - 1) / tile;
-      for (std::size_t t = 0; tiles > 1 && tiles <= kMostTiles && t < tiles; ++t) {
+      for (std::size_t t = 0; width > 0 && tiles > 1 && tiles <= kMostTiles && t < tiles; ++t) {
         const std::size_t begin = t * tile, end = std::min(begin + tile, k);
         for (const auto& [formula, source] : moves) {
           proposals.list.push_back(
-              moved(at.kernel(), {.values = of_a, .b = !of_a}, "permuted-fragments",
-                    fmt::format("in k {} to {} line i of {} is line {}", begin, end - 1, of_a ? "A" : "B", formula),
+              moved(at.kernel(), kind.parts, kind.cause,
+                    fmt::format("in k {} to {} line i of {} is line {}", begin, end - 1, kind.what, formula),
                     [=, other = source](std::size_t line, std::size_t place) {
                       const bool inside = place * k >= begin * width && place * k < end * width;
                       return std::pair(inside ? other(line) : line, place);

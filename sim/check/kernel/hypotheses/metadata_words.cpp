@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Metadata of whole rows that is changed in the same way in each: words in another order or twice, or those of another
-// stage.
+// stage than the values.
 #include "models/sparsity/metadata.h"
 #include "sim/check/kernel/hypotheses/families.h"
 
@@ -55,7 +55,9 @@ Proposals metadata_words(const Trial& at) {
           });
     }
   }
-  // One part with the metadata of another near it: a stage of the pipeline that is stale.
+  // One part with the metadata of another near it, or with its values: a stage of the pipeline that is stale for one of
+  // them, as metadata often goes past shared memory.
+  const std::size_t kept = kernel.operands.a.cols() / groups;
   for (const std::size_t width : {4 * element, 2 * element, element}) {
     const std::size_t count = groups / width;
     for (std::size_t part = 0; count <= kMostParts && part < count; ++part) {
@@ -64,6 +66,13 @@ Proposals metadata_words(const Trial& at) {
         if (other != part) {
           add(fmt::format("in place of the metadata of {} that of {}", k_of(part, width), k_of(other, width)),
               [=](std::size_t group) { return group / width == part ? other * width + group % width : group; });
+          proposals.list.push_back(moved(
+              kernel, {.values = true}, "duplicated-k-tile",
+              fmt::format("in place of the values of A of {} again those of {}", k_of(part, width), k_of(other, width)),
+              [=](std::size_t row, std::size_t value) {
+                const bool is_stale = value / kept / width == part;
+                return std::pair(row, is_stale ? value + other * width * kept - part * width * kept : value);
+              }));
         }
       }
     }

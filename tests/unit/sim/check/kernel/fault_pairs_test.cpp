@@ -159,5 +159,19 @@ TEST(FaultPairs, OfTheWholeKernelUnderOneThatHidesItAreNamed) {
   expect_all(plant.kernel.diagnose(), {"architecture", "metadata-words"});
 }
 
+TEST(FaultPairs, OfNeighboursAreNotTakenForOnePlace) {
+  Plant plant(half);
+  const base::Matrix<Word> right = plant.d;
+  for (std::size_t i = 0; i < 64; ++i) {
+    for (std::size_t j = 0; j < 32; ++j) {
+      plant.d(i, j) = right(i, j ^ 1);
+      plant.d(64 + i, j) = 0;
+    }
+  }
+  plant.kernel.data.d = stored(plant.d);
+  expect_named("columns exchanged over a tile of zeros", "permuted-columns+zero-region",
+               {"rows 0 to 63 x columns 0 to 31", "rows 64 to 127 x columns 0 to 31"}, plant.kernel.diagnose());
+}
+
 }  // namespace
 }  // namespace sptc::check::kernel

@@ -35,6 +35,18 @@ TEST(PlantedFaults, OfMetadataAreNamed) {
                with_moved_nibbles(sparse, {0, 63, 0, 95}, [](std::size_t i, std::size_t g) {
                  return std::pair(i, g >= 24 && g < 32 ? g - 8 : g);
                }));
+  expect_named("metadata rows exchanged in one stage", "metadata-rows",
+               {"rows 64 to 127", "in k 64 to 127 line i of the metadata is line i ^ 8"},
+               with_moved_nibbles(sparse, {64, 127, 0, 95}, [](std::size_t i, std::size_t g) {
+                 return std::pair(g >= 16 && g < 32 ? i ^ 8 : i, g);
+               }));
+  expect_named("values of one stage stale under fresh metadata", "duplicated-k-tile",
+               {"rows 0 to 63", "in place of the values of A of k 96 to 127 again those of k 64 to 95"},
+               with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.values = moved_elements(kernel.compressed.values, [](std::size_t i, std::size_t t) {
+                   return std::pair(i, t >= 48 && t < 64 ? t - 16 : t);
+                 });
+               }));
   expect_named("values of one row for another", "value-rows", {"of the values of A rows 6 and 9 are exchanged"},
                with_operands(sparse, {0, 127, 0, 95}, [](SyntheticKernel& kernel) {
                  kernel.compressed.values = moved_elements(kernel.compressed.values, [](std::size_t i, std::size_t t) {
@@ -79,6 +91,8 @@ TEST(PlantedFaults, OfAddendsAreNamed) {
   expect_named("bias after ReLU", "epilogue", {"the bias is added after the activation"},
                with_epilogue(half, {.activation = Activation::kRelu}, some_bias(128),
                              {.bias_after_activation = true, .activation = Activation::kRelu}));
+  expect_named("alpha applied twice", "epilogue", {"alpha is applied twice"},
+               with_epilogue(half, {.alpha = 0.7F}, {}, {.alpha = 0.7F * 0.7F}));
   expect_named("alpha ignored", "epilogue", {"alpha is taken for 1 instead of 0.75"},
                with_epilogue(half, {.alpha = 0.75F}, {}, {}));
   expect_named("scale of fp8 A twice", "scale", {"scale of A is applied twice"},

@@ -53,6 +53,21 @@ TEST(UnknownOrder, LetsALocalFaultStandOut) {
       << text;
 }
 
+TEST(UnknownOrder, LetsAFaultBelowTheProvedBoundStandOut) {
+  Plant plant(half);
+  add_rounding(plant);
+  for (std::size_t i = 64; i < 96; ++i) {
+    for (std::size_t j = 32; j < 64; ++j) {
+      const double value = numerics::to_double(plant.d(i, j), DataType::kF32);
+      plant.set(i, j, numerics::from_double(1.002 * value, DataType::kF32));
+    }
+  }
+  const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+  EXPECT_FALSE(diagnosis.may_be_order());
+  ASSERT_EQ(diagnosis.beyond_rounding.causes(), "scale");
+  EXPECT_EQ(text_of(diagnosis.beyond_rounding.places.front().region, 128, 96), "rows 64 to 95 x columns 32 to 63");
+}
+
 TEST(UnknownOrder, IsNoFaultAndSaysWhatMayBeOff) {
   Plant plant(half);
   add_rounding(plant);
