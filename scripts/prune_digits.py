@@ -4,7 +4,8 @@
 
     PYTHONPATH=build/release/python scripts/prune_digits.py
 
-The first 400 test samples calibrate, the other 499 are classified, in float64. Prints the table of sim/prune/README.md.
+The first 400 test samples calibrate, the other 499 are classified, in float64. Prints the figures that sim/prune/README.md
+cites.
 """
 import json
 import pathlib
