@@ -139,10 +139,16 @@ class Finder {
 
   bool add_packed(const PackedWeight& packed) {
     const auto found = parts(packed, {".weight_packed", ".weight_shape"});
-    if (!found || packed.rows <= 0 || packed.k <= 4) {  // fewer do not tell how many bits each has
+    if (!found || entry(found->front()).shape.size() != 2) {
       return false;
     }
     const std::vector<std::int64_t>& shape = entry(found->front()).shape;
+    if (entry(found->front()).dtype == "I32") {
+      require_shape(packed, shape, entry(found->back()).name);
+    }
+    if (packed.k <= 4) {  // fewer do not tell how many bits each has
+      return false;
+    }
     for (const int bits : {4, 8}) {
       if (shape == std::vector<std::int64_t>{packed.rows, words_of(packed.k, bits)} &&
           !part(packed, ".weight_zero_point")) {
@@ -153,6 +159,21 @@ class Finder {
       }
     }
     return false;
+  }
+
+  /// Refuses the extents that tensor `name` states where codes of no width fill words of `shape` with them.
+  static void require_shape(const PackedWeight& packed, const std::vector<std::int64_t>& shape,
+                            const std::string& name) {
+    constexpr std::int64_t kWordBits = 32, kMostBits = 8;
+    for (std::int64_t bits = 1; bits <= kMostBits; ++bits) {
+      const std::int64_t in_word = kWordBits / bits;
+      if (packed.k > 0 && packed.rows == shape[0] && (packed.k + in_word - 1) / in_word == shape[1]) {
+        return;
+      }
+    }
+    throw base::InputError(
+        fmt::format("tensor '{}': must be the [rows, k] that codes of 1 to {} bits in {} x {} words have",
+                    io::printable(name), kMostBits, shape[0], shape[1]));
   }
 
   bool add_marlin(const PackedWeight& weight, std::initializer_list<std::string_view> endings) {

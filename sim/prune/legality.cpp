@@ -5,12 +5,14 @@
 #include "models/base/shape.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
+#include "sim/prune/checkpoint_layer.h"
 #include "sim/prune/layer_choice.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace sptc::prune {
@@ -139,11 +141,19 @@ std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
 
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, std::optional<DataType> type) {
   const auto file = ModelFile::open(model);
+  std::map<std::size_t, StoredForm> stored;  // by the tensor with the values
+  for (const CheckpointWeight& weight : checkpoint_weights(*file).weights) {
+    stored.emplace(weight.parts.front(), weight.form);
+  }
   std::vector<ProductShape> shapes;
   for (const ChosenLayer& layer : find_layers(*file, {}).layers) {
     const LayerLayout& layout = layer.layout;
     const DataType executed = type.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
-    if (layer.packed && layer.sparse && layout.rows > 0 && layout.k > 0) {
+    if (const auto form = stored.find(layer.tensor); form != stored.end()) {
+      const CompressedForm& matrix = form->second.form;
+      const DataType codes = matrix.type == DataType::kS8 && form->second.bits == 4 ? DataType::kS4 : matrix.type;
+      shapes.push_back({layer.name, matrix.rows, 0, matrix.k, type.value_or(codes), layer.skipped});
+    } else if (layer.packed && layer.sparse && layout.rows > 0 && layout.k > 0) {
       shapes.push_back({layer.name, layout.rows, 0, layout.k, executed, layer.skipped});
     } else if (!layer.packed && !layer.by_name && layout.matrix_rows() * layout.k > 0) {
       const bool k_first = layout.stacked ? layout.k_axis == 1 : layout.k_first;

@@ -31,7 +31,7 @@ struct ProductShape {
   std::string name;
   std::int64_t m = 0, n = 0, k = 0;
   numerics::DataType type = numerics::DataType::kF16;
-  std::string stored{};  ///< how a file has it, where not as one tensor: "2:4 already, as GPTQ"
+  std::string stored{};  ///< how a file has it, where not as one tensor: "2:4 already, as marlin-24"
   bool k_first = false;  ///< the weights are stored [k, m]
 };
 
@@ -46,8 +46,9 @@ struct Legality {
 /// What the rules of the type of `shape` say of it on a GPU of compute capability `sm` / 10.
 std::vector<Legality> legality_of(const ProductShape& shape, int sm);
 
-/// The layers of the model at `model` that prune_model() would take, and those that are 2:4 already, of `type`, without
-/// one of the type that their elements are executed as: f32 as tf32. Throws InputError, also where there is none.
+/// The layers of the model at `model` that prune_model() would take, those that are 2:4 already, and those of
+/// checkpoint_weights(), of `type`, without one of the type that their elements are executed as: f32 as tf32, codes of
+/// 4 bits as s4. Throws InputError, also where there is none.
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, std::optional<numerics::DataType> type);
 
 /// What legality_of() says of each of `shapes` on `target`.

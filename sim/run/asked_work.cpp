@@ -146,10 +146,8 @@ std::string type_text(const workload::Operation& op) {
   return std::string(kernels::name(OperandFormat{op.dtype, op.storage.operand_block()}));
 }
 
-/// Whether the tensor cores of `gpu` multiply the operands of `op`, with the types that `options`
-/// ask for.
-bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Operation op) {
-  set_asked_type(options, op);
+/// Whether the tensor cores of `gpu` multiply the operands of `op`.
+bool multiplies(const gpu::GpuSpec& gpu, const workload::Operation& op) {
   kernels::GemmProblem problem{op.shape, op.batch, op.dtype};
   problem.storage = op.storage;
   try {
@@ -158,6 +156,25 @@ bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workl
   } catch (const base::InputError&) {
     return false;
   }
+}
+
+/// The same with the types that `options` ask for.
+bool multiplies(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Operation op) {
+  set_asked_type(options, op);
+  return multiplies(gpu, op);
+}
+
+/// ", such as w4a16" where `op` is of FP4, and `gpu` and the engine take weights of 4 bits that are multiplied as bf16.
+std::string type_for_fp4(const gpu::GpuSpec& gpu, const SimulationOptions& options, workload::Operation op) {
+  constexpr std::string_view kInstead = "w4a16";
+  const auto format = kernels::parse_weight_format(kInstead);
+  if (op.dtype != DataType::kE2m1 || !format) {
+    return "";
+  }
+  op.dtype = format->type;
+  op.storage = {format->weight, format->scale_block};
+  const bool offered = !options.runs_whole_network() || options.network_engine->no_types(op).empty();
+  return offered && multiplies(gpu, op) ? fmt::format(", such as {}", kInstead) : "";
 }
 
 }  // namespace
@@ -181,8 +198,8 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
     if (!workload.dims.empty()) {
       throw base::InputError(
           fmt::format("'{}': the tensor cores of {} multiply no {}, and a model is not simulated in part; --dtype has "
-                      "other types",
-                      io::printable(op.name), gpu.name, type_text(asked)));
+                      "other types{}",
+                      io::printable(op.name), gpu.name, type_text(asked), type_for_fp4(gpu, options, asked)));
     }
     workload.not_taken.push_back({op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
                                   fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});

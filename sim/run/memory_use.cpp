@@ -176,8 +176,8 @@ class Counter {
   const Operation* output_ = nullptr;           ///< the weight that makes the results; null: none
 };
 
-/// ", at least 2 such boards (--tp 2)"; nothing where experts are shared out: other weights are on
-/// each board.
+/// ", at least 2 such boards (--tp 2)", or that --tp gives too few; nothing where experts are shared out: other weights
+/// are on each board.
 std::string boards_needed(const MemoryUse& use, const SimulationOptions& options) {
   constexpr std::uint64_t kMostGpus = 8;  // of --tp
   if (options.expert_parallel > 1) {
@@ -185,19 +185,25 @@ std::string boards_needed(const MemoryUse& use, const SimulationOptions& options
   }
   const auto boards = static_cast<std::uint64_t>(std::ceil(options.tensor_parallel * use.total() / use.capacity));
   const std::uint64_t gpus = std::bit_ceil(boards);
-  return fmt::format(", at least {} such boards{}", boards, gpus <= kMostGpus ? fmt::format(" (--tp {})", gpus) : "");
+  return gpus <= kMostGpus ? fmt::format(", at least {} such boards (--tp {})", boards, gpus)
+                           : fmt::format(", more than --tp {} gives", kMostGpus);
+}
+
+/// Digits behind the point of GiB: one where the total and the capacity round to the same number without it.
+int digits_of(const MemoryUse& use) {
+  return std::lround(use.total() / kGib) == std::lround(use.capacity / kGib) ? 1 : 0;
 }
 
 /// "weights take 129 GiB, keys and values 10.0, activations 0.1, 139 in all".
-std::string parts_text(const MemoryUse& use) {
-  std::string text = fmt::format("weights take {:.0f} GiB", use.weights / kGib);
+std::string parts_text(const MemoryUse& use, int digits) {
+  std::string text = fmt::format("weights take {:.{}f} GiB", use.weights / kGib, digits);
   for (const auto& [name, bytes] : {std::pair("metadata", use.metadata),
                                     {"keys and values", use.cache},
                                     {"activations", use.activations},
                                     {"buffers of communication", use.communication}}) {
     text += bytes / kGib >= 0.05 ? fmt::format(", {} {:.1f}", name, bytes / kGib) : "";
   }
-  return text + fmt::format(", {:.0f} in all", use.total() / kGib);
+  return text + fmt::format(", {:.{}f} in all", use.total() / kGib, digits);
 }
 
 }  // namespace
@@ -225,11 +231,13 @@ std::string does_not_fit(const workload::Workload& workload, const AskedWork& wo
   }
   const MemoryUse& first = dense_fits ? *sparse : *dense;
   const int gpus = options.gpus();
-  std::string text = fmt::format("does not fit the {:.0f} GiB of {}{}: {} {}{}; ", first.capacity / kGib,
-                                 gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name,
-                                 dense_fits ? "2:4" : "dense", parts_text(first), boards_needed(first, options));
+  const int digits = digits_of(first);
+  std::string text =
+      fmt::format("does not fit the {:.{}f} GiB of {}{}: {} {}{}; ", first.capacity / kGib, digits,
+                  gpus > 1 ? fmt::format("each of {} ", gpus) : "", gpu.name, dense_fits ? "2:4" : "dense",
+                  parts_text(first, digits), boards_needed(first, options));
   if (!dense_fits && has_sparse && sparse->total() < dense->total()) {
-    text += fmt::format("with 2:4 weights it takes {:.0f} GiB{}; ", sparse->total() / kGib,
+    text += fmt::format("with 2:4 weights it takes {:.{}f} GiB{}; ", sparse->total() / kGib, digits_of(*sparse),
                         sparse->fits() ? " and fits" : boards_needed(*sparse, options));
   }
   return text + "the figures are those of a board that had the room";

@@ -244,7 +244,9 @@ void set_sparsity(Options& options, What what, const Text& text) {
   static constexpr std::array<std::string_view, 2> kChoices{"all", "auto"};
   const bool is_file = text.find_first_of("./") != Text::npos;
   if (!is_file && std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
-    throw base::InputError(fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices)));
+    const std::string_view meant = text == "2:4" ? "--variants sparse" : text == "dense" ? "--variants dense" : "";
+    throw base::InputError(
+        fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices, meant)));
   }
   options.sparsity_auto = text == "auto";
   options.sparse_layers = is_file ? text : "";

@@ -52,7 +52,7 @@ enum class Reach {
   kPlace,   ///< where D is wrong
   kRow,     ///< on all of the only row that is wrong there
   kColumn,  ///< on all of the only column
-  kKernel,  ///< on the whole kernel; an edge may take such another way alone
+  kKernel,  ///< on the whole kernel: each hypothesis has a `model`; an edge may take such another way alone
 };
 
 /// Hypotheses of one kind. To add one: a function in hypotheses/, its name in families.h and .cpp, a test.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/kernel/kernel_crosscheck.h"
 
+#include "models/base/error.h"
 #include "models/sparsity/compress.h"
 #include "sim/check/vectors/diagnosis.h"
 #include "sim/check/vectors/mma_batch.h"
@@ -175,6 +176,7 @@ class Diagnosing {
                                      scored.begin() + static_cast<std::ptrdiff_t>(std::min(kBeam, scored.size())));
     for (const Scored& first : firsts) {
       if (declared && result_.fitting.empty() && first.mean_log2_ulps + kCloser < declared->mean_log2_ulps) {
+        base::ensure(first.hypothesis.model.has_value(), "try_pairs: a change of the kernel has no model");
         const Trial second(kernel_, whole_, &*first.hypothesis.model);
         std::ranges::move(try_kernels(second, &first.hypothesis), std::back_inserter(scored));
       }
@@ -199,6 +201,7 @@ class Diagnosing {
       return;
     }
     const Hypothesis& change = best->hypothesis;
+    base::ensure(change.model.has_value(), "explain_rest: a change of the kernel has no model");
     WrongKernel rest(kernel_.data, kernel_.target, *change.model, kernel_.threads);
     if (bounds_) {
       tolerate(rest);

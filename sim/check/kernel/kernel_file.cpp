@@ -4,7 +4,7 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/codec.h"
-#include "models/sparsity/pattern.h"
+#include "sim/check/kernel/kernel_extents.h"
 #include "sim/config/board_names.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/npz.h"
@@ -332,7 +332,7 @@ class KernelReader {
     reading.b_column_major = data.b.column_major;
     reading.c_column_major = data.c && data.c->column_major;
     reading.d_column_major = data.d.column_major;
-    require_extents();
+    require_extents(data, result_.declared, object_.place());
   }
 
   void read_metadata(const io::JsonObject& entry) {
@@ -364,32 +364,6 @@ class KernelReader {
     }
     result_.declared.reading.layout = input.layout;
     result_.declared.reading.selector = input.selector;
-  }
-
-  void require_extents() {
-    const KernelData& data = result_.data;
-    const sparsity::Pattern pattern = sparsity::hardware_pattern(result_.declared.instruction.a_type);
-    const auto group = static_cast<std::size_t>(pattern.group);
-    const auto require = [&](const char* what, const StoredMatrix& matrix, std::size_t cols) {
-      if (matrix.rows != data.m || matrix.cols != cols) {
-        object_.place().fail(fmt::format("{} must be [{}, {}], not [{}, {}] (m = {} from A, n = {} and k = {} from B)",
-                                         what, data.m, cols, matrix.rows, matrix.cols, data.m, data.n, data.k));
-      }
-    };
-    if (result_.declared.instruction.sparse && data.k % group != 0) {
-      object_.place().fail(fmt::format("k = {} is no multiple of {}, a group of {}", data.k, group, pattern.name()));
-    }
-    require("A", data.a, data.is_compressed() ? data.k / group * static_cast<std::size_t>(pattern.kept) : data.k);
-    require("D", data.d, data.n);
-    if (data.c) {
-      require("C", *data.c, data.n);
-    }
-    // Throws what the metadata or the pattern of A lack, before any work.
-    try {
-      arrange(data, result_.declared, Selection::all(data));
-    } catch (const base::InputError& error) {
-      object_.place().fail(error.what());
-    }
   }
 
   void read_epilogue(const io::JsonObject& entry) {

@@ -92,7 +92,8 @@ base::Matrix<std::uint8_t> read_nibbles(const KernelData& data, const KernelMode
     }
   }
   return vectors::metadata_nibbles({resized_elements(array, bytes), model.reading.layout, model.reading.selector},
-                                   model.instruction, {1, data.m, data.a.cols}, 0, "metadata");
+                                   model.instruction, {1, data.m, data.a.cols}, 0,
+                                   "A of [" + std::to_string(data.m) + ", " + std::to_string(data.a.cols) + "]");
 }
 
 /// The elements of `rows` x `columns` that a kernel finds in `memory`.

@@ -131,8 +131,9 @@ void add_experts(Builder& builder, const Pass& pass, std::int64_t experts, std::
   const std::int64_t active = std::min(experts, chosen);
   const std::int64_t ffn =
       builder.config().extent_or("moe_intermediate_size", builder.of_class().experts.ffn, dense_ffn);
-  builder.config().note("experts: {} of {} get {} tokens each, as balanced routing has it", active, experts,
-                        (chosen + active - 1) / active);
+  const std::int64_t tokens = (chosen + active - 1) / active;
+  builder.config().note("experts: {} of {} get {} token{} each, as balanced routing has it", active, experts, tokens,
+                        tokens == 1 ? "" : "s");
   const std::string all = times(each_token, kTokens);
   const std::string some = fmt::format("min({}, {})", experts, all);
   const std::string each = fmt::format("ceil_div({}, {})", all, some);

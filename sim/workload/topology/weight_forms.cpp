@@ -7,6 +7,7 @@
 
 #include <fmt/ranges.h>
 
+#include <array>
 #include <charconv>
 
 namespace sptc::workload::topology {
@@ -53,6 +54,12 @@ constexpr ModulesOfOperation kModules[] = {
     {"ssm.in_proj", "mixer.in_proj"},
     {"ssm.out_proj", "mixer.out_proj"},
 };
+
+/// Whether a model has `operation`, by its attention: `latent` or not.
+bool fits_attention(std::string_view operation, bool latent) {
+  constexpr std::array<std::string_view, 3> kOfLatent{"attn.qkv_a", "attn.q_b", "attn.kv_b"};
+  return latent ? operation != "attn.qkv" : std::ranges::find(kOfLatent, operation) == kOfLatent.end();
+}
 
 /// Modules that stay as they are whether or not a list names them.
 constexpr std::string_view kNeverQuantised =
@@ -221,12 +228,13 @@ void WeightForms::read_list(const io::JsonObject& quantization, std::string_view
     for (const auto& [operation, layers] : kept_) {
       kept.push_back(operation);
     }
-    config_.note("{} names {} modules: lm_head and routers stay {}{}{}", key, read, plain_.dtype,
+    config_.note("{} names {} module{}: lm_head and routers stay {}{}{}", key, read, read == 1 ? "" : "s", plain_.dtype,
                  kept.empty() ? "" : ", and of the layers ", fmt::join(kept, ", "));
   }
   if (strange > 0) {
-    config_.note("{} names in {} fit no operation that is modelled: {}{}", strange, key,
-                 io::printable(fmt::format("{}", fmt::join(shown, ", "))), strange > kShown ? ", .." : "");
+    config_.note("{} name{} in {} fit{} no operation that is modelled: {}{}", strange, strange == 1 ? "" : "s", key,
+                 strange == 1 ? "s" : "", io::printable(fmt::format("{}", fmt::join(shown, ", "))),
+                 strange > kShown ? ", .." : "");
   }
 }
 
@@ -237,9 +245,10 @@ bool WeightForms::keep(const std::string& module) {
     return false;
   }
   const auto has = [&name](std::string_view path) { return name.has(path); };
+  const bool latent = (config_.of_class().traits & kLatent) != 0;
   bool found = std::ranges::any_of(parts_of(kNeverQuantised, ' '), has);
   for (const ModulesOfOperation& row : kModules) {
-    if (std::ranges::any_of(parts_of(row.modules, ' '), has)) {
+    if (fits_attention(row.operation, latent) && std::ranges::any_of(parts_of(row.modules, ' '), has)) {
       found = true;
       Kept& kept = kept_[std::string(row.operation)];
       kept.all = kept.all || name.layer() == ModuleName::kEvery;

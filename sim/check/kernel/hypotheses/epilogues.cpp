@@ -89,4 +89,25 @@ Proposals epilogues(const Trial& at) {
   return proposals;
 }
 
+// C of f32 that goes through a narrower type on its way into the sum.
+Proposals rounded_c(const Trial& at) {
+  using numerics::DataType;
+  Proposals proposals;
+  if (!at.data().c || at.data().c_type != DataType::kF32) {
+    return proposals;
+  }
+  for (const DataType type : {DataType::kF16, DataType::kBf16}) {
+    proposals.list.push_back({"c-type", fmt::format("C is rounded to {} before it is added", numerics::name(type)),
+                              [type](KernelOperands& operands, const Selection&) {
+                                for (std::size_t i = 0; i < operands.c.size(); ++i) {
+                                  numerics::Word& word = operands.c.data()[i];
+                                  const double value = numerics::to_double(word, DataType::kF32);
+                                  const numerics::Word narrow = numerics::from_double(value, type);
+                                  word = numerics::from_double(numerics::to_double(narrow, type), DataType::kF32);
+                                }
+                              }});
+  }
+  return proposals;
+}
+
 }  // namespace sptc::check::kernel::hypotheses

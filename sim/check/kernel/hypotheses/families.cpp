@@ -24,6 +24,8 @@ std::span<const Family> families() {
       {Reach::kPlace, tiles_of_d},
       {Reach::kPlace, factor},
       {Reach::kPlace, factors_of_lines},
+      {Reach::kPlace, rounded_c},
+      {Reach::kPlace, shifted_a},
       {Reach::kPlace, fragments},
       {Reach::kPlace, uncleared_accumulator},
       {Reach::kPlace, k_ranges},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How memory is taken for operands: transposed, with another leading dimension, of another type, pruned by another
-// rule.
+// How memory is taken for operands: transposed, with another leading dimension, from another element on, of another
+// type, pruned by another rule.
 #include "sim/check/kernel/hypotheses/families.h"
 
 namespace sptc::check::kernel::hypotheses {
@@ -40,6 +40,29 @@ Proposals operand_layouts(const Trial& at) {
           fmt::format("the leading dimension of {} is taken for {} instead of {}", of_a ? "A" : "B", other, own), from,
           [&](KernelModel& model) { (of_a ? model.reading.a_pitch : model.reading.b_pitch) = other; });
     }
+  }
+  return proposals;
+}
+
+// A row-major A, or its values, from a few elements on; metadata stays.
+Proposals shifted_a(const Trial& at) {
+  const WrongKernel& kernel = at.kernel();
+  const bool is_sparse = kernel.model.instruction.sparse;
+  Proposals proposals;
+  // The values of an A that is pruned on the way do not lie in memory.
+  if (kernel.model.reading.a_column_major || is_sparse != at.data().is_compressed()) {
+    return proposals;
+  }
+  const std::size_t width = kernel.operands.a.cols();
+  for (const std::size_t by : {1U, 2U, 4U, 8U, 16U}) {
+    proposals.list.push_back(
+        moved(kernel, {.values = true}, "pointer-offset",
+              fmt::format("{} {} read {} element{} too far on", is_sparse ? "the values of A" : "A",
+                          is_sparse ? "are" : "is", by, by == 1 ? "" : "s"),
+              [by, width](std::size_t row, std::size_t value) {
+                const std::size_t index = row * width + value + by;
+                return std::pair(index / width, index % width);
+              }));
   }
   return proposals;
 }

@@ -131,6 +131,10 @@ TEST_F(ImportProgram, ATypeThatTheGpuLacksIsNotTaken) {
     "ops": [{"name": "a", "m": 8, "n": 8, "k": 32, "dtype": "e4m3"}]})") +
                      " --arch a100",
                  "sm_80 has no mma.sync");
+  const std::string fp4 = write("config.json", R"({"model_type": "llama", "dtype": "bfloat16",
+    "quantization_config": {"quant_method": "modelopt", "quant_algo": "NVFP4"}})");
+  expect_refused("run " + fp4 + " --arch a100 --fidelity analytic",
+                 "a model is not simulated in part; --dtype has other types, such as w4a16");
 }
 
 const std::string kParametric = R"({"schema": "gemm-workload/0.2", "name": "net",

@@ -264,6 +264,16 @@ TEST_F(Conversions, DamagedCheckpointsAreRefused) {
   support::expect_input_error([&] { converted(bitmask(0x33, 16), "dense", "no"); },
                               {"'a.compressed': must be F16 [1, 8]"});
   support::expect_input_error([&] { converted(bitmask(0x33, 6), "dense", "no"); }, {"k = 6 is no multiple of 4"});
+  const auto packed = [&](std::int64_t rows, std::int64_t k) {
+    return model({tensor("a.weight_packed", "I32", {1, 2}, std::vector<std::int32_t>(2)),
+                  tensor("a.weight_scale", "F32", {1, 1}, std::vector<float>{0.5F}),
+                  tensor("a.weight_shape", "I64", {2}, std::vector<std::int64_t>{rows, k})});
+  };
+  EXPECT_EQ(bytes(converted(packed(1, 8), "int-quantized", "out")).at("a.weight").size(), 8U);
+  for (const auto& extents : {std::pair<std::int64_t, std::int64_t>{-1, 8}, {1, -1}, {2, 8}, {1, 1}, {1, 65}}) {
+    support::expect_input_error([&] { converted(packed(extents.first, extents.second), "int-quantized", "no"); },
+                                {"tensor 'a.weight_shape': must be the [rows, k]", "1 x 2 words"});
+  }
   const std::filesystem::path file =
       model({tensor("a.weight_packed", "I32", {8, 256}, std::vector<std::int32_t>(8 * 256)),
              tensor("a.scale_packed", "F16", {1, 128}, std::vector<std::uint16_t>(128)),

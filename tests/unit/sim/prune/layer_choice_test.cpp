@@ -145,6 +145,27 @@ TEST_F(LayerChoices, WeightsThatAreSparseAlreadyAreLegalInTheirTrueShape) {
             std::string::npos);
 }
 
+TEST_F(LayerChoices, QuantisedWeightsAreLegalInTheirTrueShapeAndTheTypeOfTheirCodes) {
+  const struct {
+    std::string tensors;
+    std::int64_t m, k;
+    numerics::DataType type;
+  } rows[] = {
+      {"a.weight_packed I32 8x4 a.weight_scale F16 8x4 a.weight_shape = 8x32", 8, 32, numerics::DataType::kS4},
+      {"a.weight_packed I32 8x8 a.weight_scale F16 8x4 a.weight_shape = 8x32", 8, 32, numerics::DataType::kS8},
+      {"a.weight_packed I32 4x128 a.scale_packed F16 1x64 a.meta I16 4x64", 64, 128, numerics::DataType::kS4},
+      {"a.weight_packed U8 8x16 a.weight_scale F8_E4M3 8x2 a.weight_global_scale F32 1", 8, 32,
+       numerics::DataType::kE2m1},
+  };
+  for (const auto& row : rows) {
+    const std::vector<ProductShape> shapes = shapes_of_model(model(tensors_of(row.tensors)), std::nullopt);
+    ASSERT_EQ(shapes.size(), 1U) << row.tensors;
+    EXPECT_EQ(shapes[0].m, row.m) << row.tensors;
+    EXPECT_EQ(shapes[0].k, row.k) << row.tensors;
+    EXPECT_EQ(shapes[0].type, row.type) << row.tensors;
+  }
+}
+
 TEST_F(LayerChoices, WeightsOfOneTensorWithAScaleBesideItArePrunedAsStored) {
   const std::vector<io::Tensor> tensors{tensor("a.weight", "F8_E4M3", {8, 16}),
                                         tensor("a.weight_scale_inv", "F32", {2, 4}),

@@ -80,6 +80,21 @@ TEST(Capacity, SeventyBillionWeightsOfSixteenBitsNeedTwoBoardsOfEightyGigabytes)
   EXPECT_NE(one.find("with 2:4 weights it takes 76 GiB and fits; "), std::string::npos) << one;
 }
 
+TEST(Capacity, HasADigitMoreWhereItRoundsToWhatIsThere) {
+  const std::string text = said("llama3_8b.json", "a100-sxm4-80gb", {{"batch", 65}, {"seq", 1}, {"context", 8224}});
+  // 8.03e9 weights of 16 bits: 14.96 GiB; 131072 bytes of keys and values a token: 65.25 GiB.
+  EXPECT_NE(text.find("does not fit the 80.0 GiB of a100-sxm4-80gb: dense weights take 15.0 GiB, keys and values 65.3"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find(" 80.2 in all, at least 2 such boards (--tp 2)"), std::string::npos) << text;
+}
+
+TEST(Capacity, SaysWhereNoNumberOfGpusIsEnough) {
+  // 405e9 weights of 16 bits: 756 GiB, 9.4 boards of 80.
+  const std::string text = said("llama3_1_405b.json", "a100-sxm4-80gb", {{"batch", 1}, {"seq", 1}, {"context", 2048}});
+  EXPECT_NE(text.find(" in all, more than --tp 8 gives; with 2:4 weights"), std::string::npos) << text;
+}
+
 TEST(Capacity, IsOfEachOfSeveralGpus) {
   const workload::NamedDims decode{{"batch", 16}, {"seq", 1}, {"context", 2048}};
   EXPECT_EQ(said("llama3_70b.json", "a100-sxm4-80gb", decode, {{"engine", "compiled"}, {"tp", "2"}, {"link", "300"}}),

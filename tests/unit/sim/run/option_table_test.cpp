@@ -114,6 +114,8 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
   support::expect_input_error(set("fidelity", "timin"), {"unknown --fidelity 'timin' (nearest valid: 'timing'"});
   support::expect_input_error(set("limit-over", "grup"), {"unknown --limit-over 'grup' (nearest valid: 'group'"});
   support::expect_input_error(set("sparsity", "aut"), {"unknown --sparsity 'aut' (nearest valid: 'auto'"});
+  support::expect_input_error(set("sparsity", "2:4"), {"'2:4' (that is --variants sparse; allowed: all, auto)"});
+  support::expect_input_error(set("sparsity", "dense"), {"'dense' (that is --variants dense; allowed: all, auto)"});
   support::expect_input_error(set("tp", "9"), {"--tp must be an integer from 1 to 8"});
   support::expect_input_error(set("ep", "73"), {"--ep must be an integer from 1 to 72"});
   support::expect_input_error(set("link", "-1"), {"--link must be a number of GB/s above 0"});

@@ -144,7 +144,8 @@ TEST_F(KernelFile, TakesADenseAThatIsPrunedOnTheWay) {
   file["a"] = {{"file", "dense.npy"}, {"prune", "magnitude"}};
   EXPECT_TRUE(bit_exact(file));
   file["a"].erase("prune");
-  support::expect_input_error([&] { read(file); }, {"row 0, group"});
+  support::expect_input_error([&] { read(file); }, {"kernel.json: /a: A of a sparse instruction: the matrix is not 2:4",
+                                                    "row 0, group", "\"prune\": \"magnitude\" prunes it"});
 }
 
 TEST_F(KernelFile, ChoosesTheDeepestInstructionOfTheTypes) {
@@ -316,28 +317,65 @@ TEST_F(KernelFile, RefusesWhatItDoesNotUnderstand) {
 TEST_F(KernelFile, RefusesTensorsThatDoNotFit) {
   expect_refused([](json& f) { f["a"]["file"] = "none.npy"; }, {"none.npy", "no such file"});
   expect_refused([](json& f) { f["a"]["file"] = "d.npy"; }, {"/a", "F32", "f16"});
-  expect_refused([](json& f) { f["a"]["file"] = "dense.npy"; }, {"A must be [32, 32]"});
-  expect_refused([](json& f) { f["b"]["file"] = "b_columns.npy"; }, {"must be"});
   expect_refused([](json& f) { f["d"]["type"] = "f16"; }, {"/d", "bits of f16"});
-  expect_refused([](json& f) { f.erase("metadata"); }, {"A must be [32, 64]"});
   expect_refused([](json& f) { f["metadata"]["file"] = "b.npy"; }, {"/metadata", "integers"});
-  expect_refused([](json& f) { f["metadata"]["layout"] = "lanes"; }, {"metadata must hold"});
+  expect_refused([](json& f) { f["metadata"]["layout"] = "lanes"; },
+                 {"kernel.json: /metadata: A of [32, 32]: metadata must hold "});
   expect_refused([](json& f) { f["metadata"]["layout"] = "indices"; },
                  {"/metadata: there must be an index for each of the 1024 elements of A, not 128"});
   expect_refused([](json& f) { f["instruction"] = "m16n8k16.f32.f16.f16.f32"; },
                  {"/metadata: a dense instruction takes no metadata"});
-  expect_refused(
-      [](json& f) {
-        f["c"] = {{"file", "b.npy"}, {"type", "f16"}};
-      },
-      {"C must be [32, 24], not [64, 24] (m = 32 from A, n = 24 and k = 64 from B)"});
-  io::write_npy(path("b62.npy"), base::Matrix<numerics::Word>(62, 24), DataType::kF16);
-  expect_refused([](json& f) { f["b"]["file"] = "b62.npy"; }, {"k = 62 is no multiple of 4, a group of 2:4"});
   io::write_file(path("kernel.json"), valid().dump());
   EXPECT_EQ(support::input_error_of([&] {
               read_kernel_file(path("kernel.json"), {"gemm", {}});
             }),
             "--launch names a launch of a .npz file of --save-operands");
+}
+
+TEST_F(KernelFile, BlamesTheOperandThatDoesNotFit) {
+  io::write_npy(path("a62.npy"), base::Matrix<numerics::Word>(32, 62), DataType::kF16);
+  io::write_npy(path("b62.npy"), base::Matrix<numerics::Word>(62, 24), DataType::kF16);
+  io::write_npy(path("d_columns.npy"), kernel.compute().transposed(), DataType::kF32);
+  const Refusal refusals[] = {
+      {[](json& f) { f["b"]["file"] = "b_columns.npy"; },
+       R"(/b: B is [24, 64]; with A's k of 64 it must be [64, n]: say "order": "column" or transpose it)"},
+      {[](json& f) { f["b"]["order"] = "column"; },
+       R"(/b: B is [24, 64]; with A's k of 64 it must be [64, n]: say "order": "row" or transpose it)"},
+      {[](json& f) { f["b"]["file"] = "b62.npy"; }, "/b: B is [62, 24]; with A's k of 64 it must be [64, n]"},
+      {[](json& f) { f["a"]["file"] = "dense.npy"; },
+       R"(/a: A is [32, 64], as deep as B; with "metadata" it must be the values that are kept, [32, 32])"},
+      {[](json& f) { f.erase("metadata"); },
+       R"(/a: A is [32, 32]; B's k of 64 needs [32, 64], or "metadata" for these values)"},
+      {[](json& f) {
+         f.erase("metadata");
+         f["a"]["file"] = "a62.npy";
+         f["b"]["file"] = "b62.npy";
+       },
+       "top level: k = 62 is no multiple of 4, a group of 2:4"},
+      {[](json& f) {
+         f["c"] = {{"file", "b.npy"}, {"type", "f16"}};
+       },
+       "/c: C must be [32, 24], not [64, 24] (m = 32 from A, n = 24 from B)"},
+      {[](json& f) { f["d"]["file"] = "d_columns.npy"; },
+       "/d: D must be [32, 24], not [24, 32] (m = 32 from A, n = 24 from B): say \"order\": \"column\" or transpose "
+       "it"},
+  };
+  for (const Refusal& refusal : refusals) {
+    expect_refused(refusal.change, {"kernel.json: " + refusal.sentence});
+  }
+}
+
+/// The n of a transposed B is half of k, so that A looks dense beside it: D tells.
+TEST_F(KernelFile, TellsATransposedOperandByD) {
+  io::write_npy(path("a.npy"), base::Matrix<numerics::Word>(32, 64), DataType::kF16);
+  io::write_npy(path("b.npy"), base::Matrix<numerics::Word>(64, 128), DataType::kF16);
+  io::write_npy(path("d.npy"), base::Matrix<numerics::Word>(32, 64), DataType::kF32);
+  support::expect_input_error([&] { read(valid()); }, {"/b: B is [64, 128]; with A's k of 128 it must be [128, n]"});
+  json dense = valid();
+  dense.erase("metadata");
+  dense["instruction"] = "m16n8k16.f32.f16.f16.f32";
+  io::write_npy(path("a.npy"), base::Matrix<numerics::Word>(64, 32), DataType::kF16);
+  support::expect_input_error([&] { read(dense); }, {"/a: A is [64, 32]; with B's k of 64 it must be [m, 64]: say"});
 }
 
 }  // namespace

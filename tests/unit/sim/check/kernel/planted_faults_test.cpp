@@ -4,9 +4,11 @@
 // and its place.
 #include "tests/unit/sim/check/kernel/planted_kernel.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace sptc::check::kernel {
@@ -86,6 +88,19 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
 TEST(PlantedFaults, OfAddendsAreNamed) {
   constexpr float kScale = 0.0371F;
   expect_named("no C", "epilogue", {"C is not added"}, with_epilogue(with_c, {}, {}, {.c_times = 0}));
+  for (const DataType type : {DataType::kF16, DataType::kBf16}) {
+    const std::string text = fmt::format("C is rounded to {} before it is added", numerics::name(type));
+    const auto rounded = [type](SyntheticKernel& kernel) {
+      for (std::size_t i = 0; i < kernel.c.size(); ++i) {
+        const double value = numerics::to_double(kernel.c.data()[i], DataType::kF32);
+        const Word narrow = numerics::from_double(value, type);
+        kernel.c.data()[i] = numerics::from_double(numerics::to_double(narrow, type), DataType::kF32);
+      }
+    };
+    expect_named("C rounded", "c-type", {text}, with_operands(with_c, {0, 63, 0, 63}, rounded));
+    expect_named("C rounded in a CTA", "c-type", {text, "rows 32 to 63 x columns 0 to 31"},
+                 with_operands(with_c, {32, 63, 0, 31}, rounded));
+  }
   expect_named("a bias of columns", "epilogue", {"the bias runs along n instead of m"},
                with_epilogue(square, {}, some_bias(64), {.bias_of_columns = true}));
   expect_named("bias after ReLU", "epilogue", {"the bias is added after the activation"},
@@ -160,6 +175,19 @@ TEST(PlantedFaults, OfOperandsAreNamed) {
     std::copy_n(reordered.data(), reordered.size(), plant.kernel.data.metadata->array.bits.begin());
     return plant.kernel.diagnose();
   }());
+  expect_named("A read 8 elements on in a CTA", "pointer-offset", {"A is read 8 elements too far on", "rows 0 to 31"},
+               with_moved_elements(square, {0, 31, 0, 63}, &SyntheticKernel::a, [](std::size_t i, std::size_t k) {
+                 const std::size_t index = std::min<std::size_t>(i * 256 + k + 8, 64 * 256 - 1);
+                 return std::pair(index / 256, index % 256);
+               }));
+  expect_named("values read one element on in a CTA", "pointer-offset",
+               {"the values of A are read 1 element too far on", "rows 0 to 63"},
+               with_operands(sparse, {0, 63, 0, 95}, [](SyntheticKernel& kernel) {
+                 kernel.compressed.values = moved_elements(kernel.compressed.values, [](std::size_t i, std::size_t t) {
+                   const std::size_t index = std::min<std::size_t>(i * 128 + t + 1, 128 * 128 - 1);
+                   return std::pair(index / 128, index % 128);
+                 });
+               }));
   expect_named("rows of A exchanged under C", "permuted-rows", {"of A rows 7 and 41 are exchanged"},
                with_moved_elements(with_c, {0, 63, 0, 63}, &SyntheticKernel::a,
                                    [](std::size_t i, std::size_t k) { return std::pair(swapped(i, 7, 41), k); }));

@@ -65,7 +65,7 @@ TEST(WeightForms, QuantizationsAreReadOrSaid) {
         Row{R"("quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
                {"num_bits": 4, "type": "int", "group_size": 128}, "input_activations": null}},
                "ignore": ["lm_head"])",
-            "bf16 s4 128", "ignore names 1"},
+            "bf16 s4 128", "ignore names 1 module: lm_head"},
         Row{R"("quant_method": "compressed-tensors", "config_groups": {"group_0": {"weights":
                {"num_bits": 8, "type": "int"}, "input_activations": {"num_bits": 8}}},
                "sparsity_config": {"format": "sparse-24-bitmask"})",
@@ -121,7 +121,7 @@ TEST(WeightForms, WhatListsNameStaysAsItIs) {
     "modules_to_not_convert": ["model.layers.3.self_attn.q_proj", "layers.9.mlp"]})";
   const Recording one = read(model("llama", four));
   expect_note(one, "1 of 4 layers keep attn.qkv in bf16: all are taken as the others do");
-  expect_note(one, "1 names in modules_to_not_convert fit no operation that is modelled: layers.9");
+  expect_note(one, "1 name in modules_to_not_convert fits no operation that is modelled: layers.9");
 }
 
 TEST(WeightForms, Mxfp4IsOfExperts) {
@@ -133,6 +133,7 @@ TEST(WeightForms, Mxfp4IsOfExperts) {
   for (const char* const plain : {"attn.qkv", "attn.o", "moe.router", "lm_head"}) {
     EXPECT_EQ(form_of(oss, plain), "bf16 - 0") << plain;
   }
+  expect_note(oss, "names 4 modules: lm_head and routers stay bf16, and of the layers attn.o, attn.qkv");
   const auto& op = named(oss.workload.operations, "moe.expert.down");
   const double bits = op.storage.a_bits(16) +
                       static_cast<double>(op.storage.scale_bits(true, op.shape.k)) / static_cast<double>(op.shape.k);
