@@ -8,8 +8,9 @@
     scripts/network_accuracy.py FILE.csv --refit kernel_cycles=0,600,1000,1400   # errors of rows that are held out
 
 FILE has the columns gpu, model, seq, batch, precision, sparsity (dense or 2:4) and avg_ms, and may have engine, context, gpus, link,
-prefills and steps: avg_ms is then of so many passes and of so many decoding steps of all their sequences; lines that begin with # are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels
-(TensorRT, FasterTransformer but for INT8), else with all weights 2:4.
+prefills and steps: avg_ms is then of so many passes and of so many decoding steps of all their sequences. Lines that begin with #
+are comments. A measured 2:4 network is compared with the fastest mix where the engine times its kernels (TensorRT,
+FasterTransformer but for INT8), else with all weights 2:4.
 --refit chooses a number of the engine among the values given: on all rows but those of one GPU, and on every other row. Each
 choice is judged by the rows that it has not seen. Gains are those of rows that differ in nothing but the sparsity.
 """
@@ -94,7 +95,8 @@ def correlation(pairs):
 def gains(rows):
     """(measured, simulated) dense time over that with 2:4 weights, of rows alike but for the sparsity."""
     def key(row):
-        return (row.get("tensorrt", ""), row["engine"], row["gpu"], TRACES[row["model"].lower()][0], row["seq"], row.get("context"), row["batch"], row["precision"])
+        return (row.get("tensorrt", ""), row["engine"], row["gpu"], TRACES[row["model"].lower()][0],
+                *(row.get(name) for name in ("seq", "context", "batch", "precision")))
     sparse = {key(row): row for row in rows if row["sparsity"] != "dense"}
     pairs = [(row, sparse[key(row)]) for row in rows if row["sparsity"] == "dense" and key(row) in sparse]
     return [(float(a["avg_ms"]) / float(b["avg_ms"]), a["simulated_ms"] / b["simulated_ms"]) for a, b in pairs]

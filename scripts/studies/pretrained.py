@@ -8,6 +8,7 @@ import zipfile
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 import small_networks as networks
 import smollm
@@ -70,13 +71,10 @@ class Encoder(Subject):
         shares = torch.tensor([float(len(group)) for group in groups])
         generator = torch.Generator().manual_seed(0)
 
-        def loss():
+        def inputs():
             group = groups[int(torch.multinomial(shares, 1, generator=generator))]
-            ids = group[torch.randperm(len(group), generator=generator)[:self.BATCH]]
-            with torch.no_grad():
-                target = dense(ids)
-            return torch.nn.functional.mse_loss(network(ids), target)
-        distil(network, masks, loss, self.STEPS, self.RATE)
+            return group[torch.randperm(len(group), generator=generator)[:self.BATCH]]
+        distil(network, dense, masks, inputs, lambda ids, target: functional.mse_loss(network(ids), target), self.STEPS, self.RATE)
 
 
 class Detector(Subject):
@@ -107,12 +105,12 @@ class Detector(Subject):
         """Learns the maps that dense weights make of other pages."""
         rng, sentences = np.random.default_rng(0), prose()
 
-        def loss():
-            pages = torch.from_numpy(np.stack([drawn_page(rng, sentences, self.TRAINING_EXTENT) for _ in range(self.BATCH)]))
-            with torch.no_grad():
-                target = dense(pages)
-            return torch.nn.functional.binary_cross_entropy_with_logits(network(pages, is_logit=True), target)
-        distil(network, masks, loss, self.STEPS, self.RATE)
+        def inputs():
+            return torch.from_numpy(np.stack([drawn_page(rng, sentences, self.TRAINING_EXTENT) for _ in range(self.BATCH)]))
+
+        def loss(pages, target):
+            return functional.binary_cross_entropy_with_logits(network(pages, is_logit=True), target)
+        distil(network, dense, masks, inputs, loss, self.STEPS, self.RATE)
 
 
 class Direction(Subject):
@@ -145,12 +143,8 @@ class Direction(Subject):
         """Learns the shares that dense weights give lines of another seed."""
         rng = np.random.default_rng(0)
 
-        def loss():
-            lines = self.drawn(rng, self.BATCH // 2)
-            with torch.no_grad():
-                target = dense(lines)
-            return torch.nn.functional.binary_cross_entropy(network(lines), target)
-        distil(network, masks, loss, self.STEPS, self.RATE)
+        distil(network, dense, masks, lambda: self.drawn(rng, self.BATCH // 2),
+               lambda lines, target: functional.binary_cross_entropy(network(lines), target), self.STEPS, self.RATE)
 
 
 class Text(Subject):
@@ -181,12 +175,12 @@ class Text(Subject):
         """Learns the shares that dense weights give tokens of other windows."""
         generator = torch.Generator().manual_seed(0)
 
-        def loss():
-            ids = self.others[torch.randperm(len(self.others), generator=generator)[:self.BATCH]]
-            with torch.no_grad():
-                target = torch.softmax(dense(ids), -1)
-            return torch.nn.functional.cross_entropy(network(ids).flatten(0, 1), target.flatten(0, 1))
-        distil(network, masks, loss, self.STEPS, self.RATE)
+        def inputs():
+            return self.others[torch.randperm(len(self.others), generator=generator)[:self.BATCH]]
+
+        def loss(ids, logits):
+            return functional.cross_entropy(network(ids).flatten(0, 1), torch.softmax(logits, -1).flatten(0, 1))
+        distil(network, dense, masks, inputs, loss, self.STEPS, self.RATE)
 
 
 def paper_and_ink(rng):

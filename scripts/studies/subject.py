@@ -41,13 +41,16 @@ class Subject:
         return network
 
 
-def distil(network, masks, loss, steps, rate):
-    """Trains `network` by the gradient of loss(). Weights outside of `masks` stay zero."""
+def distil(network, dense, masks, inputs, loss, steps, rate):
+    """Trains `network` on what `dense` makes of inputs(), by the gradient of loss(inputs, that). Weights outside of `masks` stay zero."""
     optimizer = torch.optim.Adam(network.parameters(), lr=rate)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, total_steps=steps)
     for step in range(steps):
         optimizer.zero_grad()
-        value = loss()
+        drawn = inputs()
+        with torch.no_grad():
+            target = dense(drawn)
+        value = loss(drawn, target)
         value.backward()
         optimizer.step()
         schedule.step()

@@ -112,12 +112,7 @@ class Conversion {
       }
     }
     writer->finish(facts());
-    if (const std::string note = note_of_files_left(*model_); is_directory_path(out, *model_) && !note.empty()) {
-      report_.notes.push_back(note);
-    }
-    if (const std::string note = note_of_readers(options_.layout); !note.empty()) {
-      report_.notes.push_back(note);
-    }
+    add_notes_of_output(*model_, out, options_.layout, report_.notes);
     report_.model = model_->shown();
     report_.out = io::printable(out.string());
     report_.layout = options_.layout;

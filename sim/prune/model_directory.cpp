@@ -412,25 +412,24 @@ std::string task_of(const PruneOptions& options, std::string_view command, const
   return task.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string note_of_files_left(const ModelFile& source) {
+void add_notes_of_output(const ModelFile& source, const std::filesystem::path& out, WeightLayout layout,
+                         std::vector<std::string>& notes) {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::string> left;
-  files_beside(source, &left);
-  std::sort(left.begin(), left.end());
-  const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size()));
-  return left.empty()
-             ? std::string()
-             : fmt::format("not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
-                           left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : "");
-}
-
-std::string note_of_readers(WeightLayout layout) {
-  const bool is_dropped = layout == WeightLayout::kSparse24Bitmask || layout == WeightLayout::kMarlin24;
-  return is_dropped ? fmt::format(
-                          "compressed-tensors 0.14 reads {}; 0.20 does not, and transformers "
-                          "5 loads such weights as missing",
-                          name(layout))
-                    : std::string();
+  if (is_directory_path(out, source)) {
+    files_beside(source, &left);
+  }
+  if (!left.empty()) {
+    std::sort(left.begin(), left.end());
+    const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size()));
+    notes.push_back(fmt::format("not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
+                                left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : ""));
+  }
+  if (layout == WeightLayout::kSparse24Bitmask || layout == WeightLayout::kMarlin24) {
+    notes.push_back(
+        fmt::format("compressed-tensors 0.14 reads {}; 0.20 does not, and transformers 5 loads such weights as missing",
+                    name(layout)));
+  }
 }
 
 std::string edited_config(const std::string& text, const std::string& file, const DirectoryFacts& facts) {

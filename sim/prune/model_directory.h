@@ -29,12 +29,10 @@ std::unique_ptr<ModelWriter> make_directory_writer(const std::filesystem::path& 
 /// What makes shards of one source the same: the command, `options` and the files that they name.
 std::string task_of(const PruneOptions& options, std::string_view command, const ModelFile& source);
 
-/// A sentence on what stands in the directory of `source` and not in one that is written of it: weights in other
-/// formats and what stands deeper; empty where there is nothing.
-std::string note_of_files_left(const ModelFile& source);
-
-/// A note on a format that other software dropped; empty for others.
-std::string note_of_readers(WeightLayout layout);
+/// Adds sentences on what is written of `source` to `out`: what stands in its directory and not in a written one
+/// (weights in other formats and what stands deeper), and a layout that other software dropped.
+void add_notes_of_output(const ModelFile& source, const std::filesystem::path& out, WeightLayout layout,
+                         std::vector<std::string>& notes);
 
 /// config.json with what `facts` say: sparsity_config where compressed-tensors looks for it, and the format of
 /// quantised weights. Throws InputError where `text` is no such file.

@@ -198,12 +198,7 @@ class Pruning {
     }
     if (!out.empty()) {
       require_model_path(out, *model_);
-      if (const std::string note = note_of_files_left(*model_); is_directory_path(out, *model_) && !note.empty()) {
-        report_.notes.push_back(note);
-      }
-      if (const std::string note = note_of_readers(options_.layout); !note.empty()) {
-        report_.notes.push_back(note);
-      }
+      add_notes_of_output(*model_, out, options_.layout, report_.notes);
       require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
