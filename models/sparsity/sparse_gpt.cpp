@@ -28,13 +28,16 @@ Eigen::Map<const Rows> view(const base::Matrix<float>& matrix) {
 /// The upper triangular factor U of the inverse of the dampened Hessian, inverse = U' U. The
 /// columns of `weights` that no input reaches become 0.
 Doubles inverse_factor(const base::Matrix<float>& inputs, Doubles& weights) {
-  const Doubles x = view(inputs).cast<double>();
-  Doubles hessian = x.transpose() * x;
+  // The Hessian of the columns in reverse is L L', and U is the inverse of L in reverse: no inverse is factored.
+  const Doubles x = view(inputs).cast<double>().rowwise().reverse();
+  const Index k = x.cols();
+  Doubles hessian = Doubles::Zero(k, k);
+  hessian.selfadjointView<Eigen::Lower>().rankUpdate(x.transpose());
   const double mean = hessian.diagonal().mean();
-  for (Index i = 0; i < hessian.rows(); ++i) {
+  for (Index i = 0; i < k; ++i) {
     if (hessian(i, i) == 0) {
       hessian(i, i) = 1;
-      weights.col(i).setZero();
+      weights.col(k - 1 - i).setZero();
     }
   }
   hessian.diagonal().array() += kDampening * (mean > 0 ? mean : 1);
@@ -42,8 +45,9 @@ Doubles inverse_factor(const base::Matrix<float>& inputs, Doubles& weights) {
   if (factor.info() != Eigen::Success) {
     throw base::InputError("the Hessian of the calibration inputs is not positive definite");
   }
-  const Doubles inverse = factor.solve(Doubles::Identity(hessian.rows(), hessian.cols()));
-  return Eigen::LLT<Doubles, Eigen::Upper>(inverse).matrixU();
+  Doubles inverse = Doubles::Identity(k, k);
+  factor.matrixL().solveInPlace(inverse);
+  return inverse.reverse();
 }
 
 /// Which weights of the group of columns that begins at `first` stay.
