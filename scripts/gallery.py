@@ -17,6 +17,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -32,8 +33,10 @@ PAGES = {
     "plan": ["plan", "{folder}/model.safetensors", "--workload", "{folder}/model.json", "--dtype", "f16"],
     "prune": ["prune", "{folder}/model.safetensors", "--out", "{folder}/pruned.safetensors"],
     "validate": ["validate", "configs/evidence/rtx4090.csv", "--arch", "rtx4090", "--fidelity", "analytic", "--quiet"],
+    "crosscheck": ["crosscheck", "--kernel", "{folder}/operands.npz", "--launch", "gemm", "--d", "{folder}/d.npz"],
 }
-FIRST = {"sweep": ["sweep", "configs/sweeps/metadata_port.json", "--db", "{folder}/sweep.sqlite", "--quiet"]}
+FIRST = {"sweep": ["sweep", "configs/sweeps/metadata_port.json", "--db", "{folder}/sweep.sqlite", "--quiet"],
+         "crosscheck": ["gemm", "256", "192", "512", "--quiet", "--save-operands", "{folder}/operands.npz", "--save-d", "{folder}/right.npz"]}
 # Medium to what the end of a page does for it. A4 with margins of 10 mm is 718 pixels wide, or 1047.
 LIGHT, PORTRAIT, LANDSCAPE = 1280, 718, 1047
 MEDIA = {"light": "", "dark": "replaceAll(/@media screen and .prefers-color-scheme: dark./g, '@media all');",
@@ -68,11 +71,30 @@ def write_model(folder):
     (folder / "model.json").write_text(json.dumps({"schema": "gemm-workload/0.1", "name": "eight layers", "ops": ops}))
 
 
+def break_d(folder):
+    """D of a kernel that left out a tile of 64 x 64 and rounds the last 32 rows to bf16."""
+    with zipfile.ZipFile(folder / "right.npz") as right, zipfile.ZipFile(folder / "d.npz", "w") as broken:
+        data = bytearray(right.read("gemm.d.npy"))
+        rows, columns, size = 256, 192, 4
+        first = len(data) - rows * columns * size
+        for row in range(64, 128):
+            at = first + (row * columns + 64) * size
+            data[at:at + 64 * size] = bytes(64 * size)
+        for at in range(first + 224 * columns * size, len(data), size):
+            word, = struct.unpack_from("<I", data, at)
+            struct.pack_into("<I", data, at, word + 0x7FFF + (word >> 16 & 1) & 0xFFFF0000)
+        broken.writestr("gemm.d.npy", data)
+
+
 def write_page(program, name, folder):
     for words, more in ((FIRST.get(name), []), (PAGES[name], ["--html", f"{folder}/{name}.html"])):
         if words:
-            subprocess.run([program, *(word.format(folder=folder) for word in words), *more], cwd=ROOT, check=True,
-                           stdout=subprocess.DEVNULL)
+            ended = subprocess.run([program, *(word.format(folder=folder) for word in words), *more], cwd=ROOT,
+                                   stdout=subprocess.DEVNULL, check=False)
+            if ended.returncode > (name == "crosscheck"):  # whose 1 says that D is wrong
+                sys.exit(f"{' '.join(ended.args)} ended with {ended.returncode}")
+        if words and name == "crosscheck" and not more:
+            break_d(folder)
 
 
 def copies_of(page):

@@ -52,7 +52,7 @@ OTHERS = {
         "A100": "A100 closed form from SystemC", "A40": "A40 closed form from SystemC",
         "L2 warm: H100": "warm H100 closed form from SystemC", "B200": "warm B200 closed form from SystemC"},
     "the same, a number halved or doubled": {
-        "told otherwise": "moves of a design that differ %"},
+        "cases over 5 points apart": "moves of a design that differ %"},
 }
 
 

@@ -5,15 +5,15 @@ namespace sptc::sparsity {
 namespace {
 
 constexpr int kWordBits = 32;
-constexpr int kLanes = 32;
+constexpr int kWarpLanes = 32;
 
 /// Where a bit of the metadata is.
 struct Place {
   std::size_t reg, lane;
   int bit;
   explicit Place(int number)
-      : reg(static_cast<std::size_t>(number / (kWordBits * kLanes))),
-        lane(static_cast<std::size_t>(number / kWordBits % kLanes)),
+      : reg(static_cast<std::size_t>(number / (kWordBits * kWarpLanes))),
+        lane(static_cast<std::size_t>(number / kWordBits % kWarpLanes)),
         bit(number % kWordBits) {}
 };
 

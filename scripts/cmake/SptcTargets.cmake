@@ -17,7 +17,11 @@ target_include_directories(sptc_options INTERFACE "$<BUILD_INTERFACE:${PROJECT_S
   "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/sptcsim>")
 # Warnings are ours: who links an installed library chooses their own.
 target_compile_options(sptc_options INTERFACE
-  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>")
+  "$<BUILD_INTERFACE:-Wall;-Wextra;-Wpedantic;-Wconversion;-Wno-sign-conversion>")
+# A name of one file shadows that of another one where both are compiled together.
+if(NOT SPTC_UNITY)
+  target_compile_options(sptc_options INTERFACE "$<BUILD_INTERFACE:-Wshadow>")
+endif()
 target_compile_options(sptc_options INTERFACE "$<BUILD_INTERFACE:-fno-semantic-interposition>")
 # GCC 12 sees overlapping copies in operator+(const char*, std::string&&) where there are none (GCC bug 105651).
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
@@ -62,6 +66,7 @@ function(sptc_add_library name sources depends)
   if(sources)
     add_library(sptc_${name} STATIC ${sources})
     target_link_libraries(sptc_${name} PUBLIC sptc_options ${depends})
+    set_target_properties(sptc_${name} PROPERTIES UNITY_BUILD "${SPTC_UNITY}" UNITY_BUILD_BATCH_SIZE 10)
   else()
     add_library(sptc_${name} INTERFACE)
     target_link_libraries(sptc_${name} INTERFACE sptc_options ${depends})

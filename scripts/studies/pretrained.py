@@ -149,7 +149,7 @@ class Direction(Subject):
 
 class Text(Subject):
     """Says the token that follows, in sentences of Python's documentation."""
-    name, figure = "SmolLM2-135M", "next tokens right, of 254"
+    name, figure = "SmolLM2-135M-Instruct-Q4_1", "next tokens right, of 254"
     exclude, permute = r"embed|norm", ("auto",)
     LENGTH, WINDOWS, STEPS, BATCH, RATE = 128, 2, 40, 2, 2e-4
 

@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
+#include "sim/report/crosscheck_page.h"
 #include "sim/run/option_values.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace {
 struct Arguments {
   std::string directory;
   std::string kernel;
-  std::string d, launch, entry, map;
+  std::string d, launch, entry, html;
   std::string arch, instruction, k_order, tolerance;
   std::string fidelity = "analytic";
   ComparisonOptions common;
@@ -43,16 +44,12 @@ int check_kernel(const Arguments& arguments) {
     constexpr int kMostEntries = 1 << 24;
     choice.entry = static_cast<int>(run::parse_integer("--entry", arguments.entry, 0, kMostEntries));
   }
-  std::optional<check::kernel::MapFormat> map_format;
-  if (!arguments.map.empty()) {
-    map_format = check::kernel::map_format(arguments.map);
-    require_writable_text("--map", arguments.map);
-  }
+  require_writable_text("--html", arguments.html);
   const check::kernel::KernelCase kernel = check::kernel::read_kernel_file(arguments.kernel, choice);
   const check::kernel::KernelDiagnosis diagnosis =
       check::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, host_threads(), kernel.tolerance);
-  if (map_format) {
-    write_bytes(arguments.map, check::kernel::map_image(kernel, diagnosis, *map_format));
+  if (!arguments.html.empty()) {
+    write_result(arguments.html, report::crosscheck_page(kernel, diagnosis, command_line()));
   }
   write_result(arguments.common.out, arguments.common.is_json() ? check::kernel::kernel_json(kernel, diagnosis)
                                                                 : check::kernel::kernel_text(kernel, diagnosis));
@@ -77,7 +74,7 @@ int run(const Arguments& arguments) {
     for (const auto& [option, value] : {std::pair{"--d", &arguments.d},
                                         {"--launch", &arguments.launch},
                                         {"--entry", &arguments.entry},
-                                        {"--map", &arguments.map},
+                                        {"--html", &arguments.html},
                                         {"--instruction", &arguments.instruction},
                                         {"--k-order", &arguments.k_order},
                                         {"--tolerance", &arguments.tolerance}}) {
@@ -112,27 +109,28 @@ void add_crosscheck_command(CLI::App& app, Command& chosen) {
   auto arguments = std::make_shared<Arguments>();
   CLI::App* command =
       app.add_subcommand("crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit");
-  declare(*command, {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
-                     {"--kernel", arguments->kernel, "FILE",
-                      "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
-                      "--save-operands; diagnosed"},
-                     {"--d", arguments->d, "FILE", "with --kernel: D of your kernel (.npy, .npz, .safetensors)"},
-                     {"--launch", arguments->launch, "NAME", "with --kernel: which launch of a .npz of several"},
-                     {"--entry", arguments->entry, "N", "with --kernel: which GEMM of a batch (default: 0)"},
-                     {"--map", arguments->map, "FILE", "with --kernel: write an image of where D differs (.svg, .png)"},
-                     {"--arch", arguments->arch, "NAME|FILE",
-                      "architecture whose times are simulated (default: by the name of the GPU); with --kernel: "
-                      "whose arithmetic counts, instead of the one that FILE names"},
-                     {"--instruction", arguments->instruction, "NAME",
-                      "with --kernel: the instruction, instead of the one that FILE names"},
-                     {"--k-order", arguments->k_order, "KEY=VALUE,...",
-                      "with --kernel: the order of the sums, instead of what FILE says, as its k_order: "
-                      "split_k=3,reduction=parallel"},
-                     {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
-                      "with --kernel: by how much an element may be off, in units of the last place or of its "
-                      "sum of |a||b| (default: nothing)"},
-                     {"--fidelity", arguments->fidelity, "analytic|timing",
-                      "how GEMMs are simulated: closed form, or SystemC with a few SMs for all"}});
+  declare(*command,
+          {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
+           {"--kernel", arguments->kernel, "FILE",
+            "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
+            "--save-operands; diagnosed"},
+           {"--d", arguments->d, "FILE", "with --kernel: D of your kernel (.npy, .npz, .safetensors)"},
+           {"--launch", arguments->launch, "NAME", "with --kernel: which launch of a .npz of several"},
+           {"--entry", arguments->entry, "N", "with --kernel: which GEMM of a batch (default: 0)"},
+           {"--html", arguments->html, "FILE", "with --kernel: write one page with a map of D, which needs no network"},
+           {"--arch", arguments->arch, "NAME|FILE",
+            "architecture whose times are simulated (default: by the name of the GPU); with --kernel: "
+            "whose arithmetic counts, instead of the one that FILE names"},
+           {"--instruction", arguments->instruction, "NAME",
+            "with --kernel: the instruction, instead of the one that FILE names"},
+           {"--k-order", arguments->k_order, "KEY=VALUE,...",
+            "with --kernel: the order of the sums, instead of what FILE says, as its k_order: "
+            "split_k=3,reduction=parallel"},
+           {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
+            "with --kernel: by how much an element may be off, in units of the last place or of its "
+            "sum of |a||b| (default: nothing)"},
+           {"--fidelity", arguments->fidelity, "analytic|timing",
+            "how GEMMs are simulated: closed form, or SystemC with a few SMs for all"}});
   arguments->common.add_to(*command);
   command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
 }

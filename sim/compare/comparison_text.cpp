@@ -12,8 +12,6 @@
 namespace sptc::compare {
 namespace {
 
-constexpr std::size_t kWidth = 100;
-
 std::string or_none(double value, std::string (*text)(double)) {
   return value > 0 ? text(value) : "n/a";
 }
@@ -94,7 +92,7 @@ std::string conditions_text(const BoardComparison& comparison) {
   }
   std::string out;
   for (const std::string& line : lines) {
-    out += report::wrapped("measured: " + line, kWidth);
+    out += report::wrapped("measured: " + line, report::kTextWidth);
   }
   return out + "\n";
 }
@@ -126,7 +124,7 @@ std::string comparison_text(const BoardComparison& comparison) {
   if (comparison.is_of_types()) {
     return decision_text(comparison);
   }
-  std::string out = report::wrapped(comparison_verdict(comparison), kWidth);
+  std::string out = report::wrapped(comparison_verdict(comparison), report::kTextWidth);
   out += comparison.made_by.empty() ? "\n" : "Numbers: " + comparison.made_by + ".\n\n";
   out += fmt::format(kRow, "", "", "board", "dense", "sparse", "gain", "dense W", "sparse W", "dense J", "sparse J",
                      "/ watt");
@@ -142,7 +140,7 @@ std::string comparison_text(const BoardComparison& comparison) {
   }
   for (std::size_t i = 0; i < comparison.points.size(); ++i) {
     if (const std::string& why = comparison.points[i].does_not_fit; !why.empty()) {
-      out += report::wrapped(fmt::format("{} {}", i + 1, why), kWidth);
+      out += report::wrapped(fmt::format("{} {}", i + 1, why), report::kTextWidth);
     }
   }
   if (comparison.is_of_two_results()) {
@@ -155,7 +153,7 @@ std::string comparison_text(const BoardComparison& comparison) {
            report::wrapped(
                "The third number counts the measured shapes that have m, n "
                "and k within 2x of the layer.",
-               kWidth) +
+               report::kTextWidth) +
            conditions_text(comparison);
   }
   for (const std::string& reason : reasons) {
@@ -164,7 +162,7 @@ std::string comparison_text(const BoardComparison& comparison) {
   std::set<std::string> told;
   for (const ComparedPoint& point : comparison.points) {
     if (!point.evidence.empty() && told.insert(point.board).second) {
-      out += report::wrapped(fmt::format("evidence, {}: {}", point.board, point.evidence), kWidth);
+      out += report::wrapped(fmt::format("evidence, {}: {}", point.board, point.evidence), report::kTextWidth);
     }
   }
   const std::string scope = comparison.is_end_to_end()
@@ -172,7 +170,7 @@ std::string comparison_text(const BoardComparison& comparison) {
                                 : comparison.scope;
   return out + report::wrapped(scope + "; -: stays dense." +
                                    (comparison.points.front().file.empty() ? " 'run' says more of each point." : ""),
-                               kWidth);
+                               report::kTextWidth);
 }
 
 }  // namespace sptc::compare

@@ -16,7 +16,6 @@ namespace {
 
 constexpr double kUsPerSecond = 1e6;
 constexpr double kJoulesPerUj = 1e-6;
-constexpr double kPercent = 100;
 
 /// Calls `visit` with each candidate of `decision` that a user can have, and its place. A mix
 /// without 2:4 weights is the dense one beside it.
@@ -103,7 +102,7 @@ std::string choices_by_board(const BoardComparison& comparison, const std::vecto
 std::string largest_part(const Candidate& candidate) {
   const auto largest_us = std::max_element(candidate.part_us.begin(), candidate.part_us.end());
   const auto place = static_cast<std::size_t>(largest_us - candidate.part_us.begin());
-  return fmt::format("{:.0f} % of its time: {}", kPercent * *largest_us / candidate.us, kPassParts[place].words);
+  return fmt::format("{:.0f} % of its time: {}", 100 * *largest_us / candidate.us, kPassParts[place].words);
 }
 
 std::string rate_words(double per_second) {
@@ -198,7 +197,7 @@ std::optional<bool> Decision::is_told_apart() const {
   if (!second || !error_percent) {
     return std::nullopt;
   }
-  return gain > 1 + *error_percent / kPercent;
+  return gain > 1 + *error_percent / 100;
 }
 
 double per_second(const ComparedPoint& point, const Candidate& candidate) {

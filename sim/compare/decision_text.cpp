@@ -17,11 +17,9 @@ namespace {
 
 using Stage = run::PassKind::Stage;
 
-constexpr std::size_t kWidth = 100;
-constexpr double kPercent = 100;
 /// Columns of parts: waiting for the host and the rest are one.
 constexpr std::size_t kShownParts = 4;
-constexpr const char* kRow = "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>8} {:>4} {:>4} {:>4} {:>5} {:>4} {:>7}";
+constexpr const char* kCaseRow = "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>8} {:>4} {:>4} {:>4} {:>5} {:>4} {:>7}";
 constexpr const char* kImpossible = "  {:<8} {:<12} impossible ({})\n";
 
 /// Reasons, each told once and called by its number.
@@ -38,7 +36,7 @@ class Reasons {
   std::string text() const {
     std::string out;
     for (std::size_t i = 0; i < reasons_.size(); ++i) {
-      out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons_[i], 600)), kWidth);
+      out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons_[i], 600)), report::kTextWidth);
     }
     return out;
   }
@@ -75,15 +73,15 @@ std::string title_of(const ComparedPoint& point) {
          report::wrapped(
              fmt::format("{}{}{}: {}{}", dims, dims.empty() ? "" : " on ", report::fitted_name(point.board, 40), what,
                          capacity > 0 ? fmt::format(", {:.0f} GiB a GPU", capacity / run::kGib) : std::string()),
-             kWidth);
+             report::kTextWidth);
 }
 
 std::string head_of(const run::PassKind& pass) {
   const std::string unit(pass.unit() == "token" ? "tok" : pass.unit());
-  return report::line_of(fmt::format(kRow, "", "type", "weights", pass.stage == Stage::kPrefill ? "first" : "latency",
-                                     unit + "/s", pass.stage == Stage::kDecode ? "per user" : "", "W", "J/" + unit,
-                                     kPassParts[0].column, kPassParts[1].column, kPassParts[2].column,
-                                     kPassParts[3].column, "rest", "GiB"));
+  return report::line_of(
+      fmt::format(kCaseRow, "", "type", "weights", pass.stage == Stage::kPrefill ? "first" : "latency", unit + "/s",
+                  pass.stage == Stage::kDecode ? "per user" : "", "W", "J/" + unit, kPassParts[0].column,
+                  kPassParts[1].column, kPassParts[2].column, kPassParts[3].column, "rest", "GiB"));
 }
 
 std::string memory_cell(const Candidate& candidate) {
@@ -93,7 +91,7 @@ std::string memory_cell(const Candidate& candidate) {
 
 std::string row_of(const ComparedPoint& point, const Candidate& candidate, bool is_best) {
   const auto share = [&](double us) {
-    return us > 0 ? fmt::format("{:.0f}%", kPercent * us / candidate.us) : std::string("-");
+    return us > 0 ? fmt::format("{:.0f}%", 100 * us / candidate.us) : std::string("-");
   };
   const auto& parts = candidate.part_us;
   double rest = 0;
@@ -102,12 +100,12 @@ std::string row_of(const ComparedPoint& point, const Candidate& candidate, bool 
   }
   const double rate = per_second(point, candidate);
   const auto users = static_cast<double>(std::max<std::int64_t>(point.pass.inputs, 1));
-  return report::line_of(
-      fmt::format(kRow, is_best ? "*" : "", type_words(point), candidate.weights(), report::scaled_time(candidate.us),
-                  number(rate), point.pass.stage == Stage::kDecode ? number(rate / users) : "",
-                  candidate.watts > 0 ? fmt::format("{:.0f}", candidate.watts) : "n/a",
-                  candidate.uj > 0 ? fmt::format("{:.3g}", joules_per_unit(point, candidate)) : "n/a", share(parts[0]),
-                  share(parts[1]), share(parts[2]), share(parts[3]), share(rest), memory_cell(candidate)));
+  return report::line_of(fmt::format(
+      kCaseRow, is_best ? "*" : "", type_words(point), candidate.weights(), report::scaled_time(candidate.us),
+      number(rate), point.pass.stage == Stage::kDecode ? number(rate / users) : "",
+      candidate.watts > 0 ? fmt::format("{:.0f}", candidate.watts) : "n/a",
+      candidate.uj > 0 ? fmt::format("{:.3g}", joules_per_unit(point, candidate)) : "n/a", share(parts[0]),
+      share(parts[1]), share(parts[2]), share(parts[3]), share(rest), memory_cell(candidate)));
 }
 
 std::string rows_of(const ComparedPoint& point, std::size_t place, const Decision& decision, Reasons& reasons) {
@@ -137,14 +135,14 @@ std::string choice_lines(const BoardComparison& comparison, const Decision& deci
   if (decision.second) {
     out += report::wrapped(fmt::format("* {}: {:.2f}x of the second, {}; {}", words(*decision.best), decision.gain,
                                        words(*decision.second), certainty_words(decision)),
-                           kWidth);
+                           report::kTextWidth);
   }
   if (decision.cheapest && decision.cheapest != decision.best) {
     const ComparedPoint& point = comparison.points[decision.cheapest->point];
     const Candidate& candidate = point.candidates[decision.cheapest->candidate];
     out += report::wrapped(fmt::format("  cheapest: {}, {:.3g} J a {}", words(*decision.cheapest),
                                        joules_per_unit(point, candidate), point.pass.unit()),
-                           kWidth);
+                           report::kTextWidth);
   }
   return out;
 }
@@ -154,7 +152,8 @@ std::string evidence_lines(const BoardComparison& comparison) {
   std::set<std::pair<std::string, std::string>> told;
   for (const ComparedPoint& point : comparison.points) {
     if (!point.evidence.empty() && told.emplace(point.board, point.type).second) {
-      out += report::wrapped(fmt::format("evidence, {}, {}: {}", point.board, point.type, point.evidence), kWidth);
+      out += report::wrapped(fmt::format("evidence, {}, {}: {}", point.board, point.type, point.evidence),
+                             report::kTextWidth);
     }
   }
   return out;
@@ -163,7 +162,8 @@ std::string evidence_lines(const BoardComparison& comparison) {
 }  // namespace
 
 std::string decision_text(const BoardComparison& comparison) {
-  std::string out = report::wrapped(decision_verdict(comparison), kWidth) + "Numbers: " + comparison.made_by + ".\n";
+  std::string out =
+      report::wrapped(decision_verdict(comparison), report::kTextWidth) + "Numbers: " + comparison.made_by + ".\n";
   Reasons reasons;
   std::set<std::string> no_energy;
   for (const Decision& decision : decisions_of(comparison)) {
@@ -180,7 +180,7 @@ std::string decision_text(const BoardComparison& comparison) {
   }
   out += "\n" + reasons.text();
   for (const std::string& reason : no_energy) {
-    out += report::wrapped("n/a: " + reason, kWidth);
+    out += report::wrapped("n/a: " + reason, report::kTextWidth);
   }
   return out + evidence_lines(comparison) +
          report::wrapped(fmt::format("Figures: {}. *: the most per second and GPU that fits. !: more than the "
@@ -190,7 +190,7 @@ std::string decision_text(const BoardComparison& comparison) {
                                      "layers split over 2 GPUs; e2: experts shared out over 2. 'run' has the "
                                      "layers.",
                                      comparison.scope),
-                         kWidth);
+                         report::kTextWidth);
 }
 
 }  // namespace sptc::compare

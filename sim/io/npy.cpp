@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::uint64_t kPreambleBytes = 8;  // magic, major, minor version
-constexpr std::uint64_t kMaxHeaderBytes = 1 << 20;
+constexpr std::uint64_t kMostNpyHeaderBytes = 1 << 20;
 constexpr std::size_t kMaxAxes = 32;  // as in NumPy 1
 
 struct Header {
@@ -34,18 +34,18 @@ struct Header {
 
 /// A literal of Python in the characters of JSON.
 std::string as_json(std::string_view literal) {
-  std::string json;
+  std::string text;
   for (std::size_t i = 0; i < literal.size(); ++i) {
     const char c = literal[i];
     if (c == ')' || c == '}') {  // Python has a comma behind the last element, too
-      const std::size_t last = json.find_last_not_of(" \n");
-      json.resize(last != std::string::npos && json[last] == ',' ? last : json.size());
+      const std::size_t last = text.find_last_not_of(" \n");
+      text.resize(last != std::string::npos && text[last] == ',' ? last : text.size());
     }
     const std::string_view rest = literal.substr(i);
     const bool is_word = rest.starts_with("True") || rest.starts_with("False");
-    json += is_word ? static_cast<char>(c - 'A' + 'a') : c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
+    text += is_word ? static_cast<char>(c - 'A' + 'a') : c == '\'' ? '"' : c == '(' ? '[' : c == ')' ? ']' : c;
   }
-  return json;
+  return text;
 }
 
 /// The dictionary of a header: three known keys with a string, a boolean and a tuple of integers.
@@ -135,10 +135,10 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
     throw base::InputError(file + ": ends inside the npy header");
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, length_bytes, file));
-  if (header_bytes > std::min(kMaxHeaderBytes, size - used)) {
+  if (header_bytes > std::min(kMostNpyHeaderBytes, size - used)) {
     throw base::InputError(
         fmt::format("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-                    header_bytes, size - used, kMaxHeaderBytes));
+                    header_bytes, size - used, kMostNpyHeaderBytes));
   }
   used += header_bytes;
   const std::vector<std::byte> text = read_bytes(stream, header_bytes, file);

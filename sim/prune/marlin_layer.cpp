@@ -65,27 +65,27 @@ std::size_t scale_place(std::size_t row, const MarlinForm& form) {
   return permuted ? row / 8 * 8 + kPlaces[row % 8] : row;
 }
 
-[[noreturn]] void refuse(const std::string& layer, const std::string& problem) {
+[[noreturn]] void refuse_layer(const std::string& layer, const std::string& problem) {
   throw base::InputError(fmt::format("layer '{}': marlin-24 {}", io::printable(layer), problem));
 }
 
 void require_form(const std::string& layer, const MarlinForm& form) {
   if (form.bits != 4 && form.bits != 8) {
-    refuse(layer, fmt::format("holds codes of 4 or 8 bits, not {}", form.bits));
+    refuse_layer(layer, fmt::format("holds codes of 4 or 8 bits, not {}", form.bits));
   }
   if (form.rows % static_cast<std::int64_t>(kScales) != 0 || form.k % 32 != 0) {
-    refuse(layer, fmt::format("needs rows that are a multiple of 64 and a k that is one of 32, not "
-                              "{} x {}",
-                              form.rows, form.k));
+    refuse_layer(layer, fmt::format("needs rows that are a multiple of 64 and a k that is one of 32, not "
+                                    "{} x {}",
+                                    form.rows, form.k));
   }
   if (form.scale_groups != 1 && (form.k % kScaleGroup != 0 || form.scale_groups != form.k / kScaleGroup)) {
-    refuse(layer, fmt::format("holds a scale for each row or for 128 columns of it, not {} for {} "
-                              "columns",
-                              form.scale_groups, form.k));
+    refuse_layer(layer, fmt::format("holds a scale for each row or for 128 columns of it, not {} for {} "
+                                    "columns",
+                                    form.scale_groups, form.k));
   }
 }
 
-void require_entry(const io::Tensor& tensor, const io::TensorEntry& entry) {
+void require_marlin(const io::Tensor& tensor, const io::TensorEntry& entry) {
   if (tensor.dtype != entry.dtype || tensor.bytes.size() != entry.bytes) {
     throw base::InputError(fmt::format("tensor '{}': must be {} of {} bytes, as marlin-24 has it",
                                        io::printable(tensor.name), entry.dtype, entry.bytes));
@@ -112,13 +112,13 @@ std::vector<io::Tensor> marlin_tensors(const std::string& layer, const sparsity:
   for_each_code(form, [&](std::size_t row, std::size_t slot, std::size_t place) {
     const int code = static_cast<std::int8_t>(encoded.values(row, slot));
     if (code < -offset || code >= offset) {
-      refuse(layer, fmt::format("of {} bits does not hold the code {} of row {}", form.bits, code, row));
+      refuse_layer(layer, fmt::format("of {} bits does not hold the code {} of row {}", form.bits, code, row));
     }
     words.data()[place / in_word] |= static_cast<Word>(code + offset)
                                      << (place % in_word * static_cast<std::size_t>(form.bits));
   });
   io::Tensor scales{entries[1].name, entries[1].dtype, entries[1].shape, {}};
-  require_entry(scale, entries[1]);
+  require_marlin(scale, entries[1]);
   scales.bytes.resize(entries[1].bytes);
   const auto rows = static_cast<std::size_t>(form.rows);
   const auto groups = static_cast<std::size_t>(form.scale_groups);
@@ -134,8 +134,8 @@ std::vector<io::Tensor> marlin_tensors(const std::string& layer, const sparsity:
 
 sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Tensor& meta, const MarlinForm& form) {
   const std::vector<io::TensorEntry> entries = marlin_entries(packed.name, form);
-  require_entry(packed, entries[0]);
-  require_entry(meta, entries[2]);
+  require_marlin(packed, entries[0]);
+  require_marlin(meta, entries[2]);
   const base::Matrix<Word> words = words_of_tensor(packed);
   const int offset = 1 << (form.bits - 1);
   const auto in_word = static_cast<std::size_t>(32 / form.bits);
@@ -156,7 +156,7 @@ sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Ten
 }
 
 io::Tensor marlin_scale(const io::Tensor& packed, const std::string& name, const MarlinForm& form) {
-  require_entry(packed, marlin_entries(name, form)[1]);
+  require_marlin(packed, marlin_entries(name, form)[1]);
   const auto rows = static_cast<std::size_t>(form.rows);
   const auto groups = static_cast<std::size_t>(form.scale_groups);
   io::Tensor scale{name, "F16", {form.rows, form.scale_groups}, {}};

@@ -41,9 +41,9 @@ void add_once(std::vector<std::string>& names, const std::string& name) {
   }
 }
 
-class Channels {
+class OnnxChannels {
  public:
-  explicit Channels(const workload::onnx::Graph& graph) : graph_(graph) {
+  explicit OnnxChannels(const workload::onnx::Graph& graph) : graph_(graph) {
     for (const auto& [name, tensor] : onnx_constants(graph)) {
       constants_[name] = tensor->dims;
     }
@@ -242,7 +242,7 @@ class Channels {
 }  // namespace
 
 std::vector<ChannelGroup> onnx_channel_groups(const workload::onnx::Graph& graph) {
-  return Channels(graph).groups();
+  return OnnxChannels(graph).groups();
 }
 
 }  // namespace sptc::prune

@@ -152,9 +152,9 @@ Split heads(std::int64_t count, std::int64_t size, std::int64_t before, std::int
   return split;
 }
 
-class Channels {
+class ConfigChannels {
  public:
-  explicit Channels(const ModelFile& model) : model_(model), config_(hugging_face_config(model)) {
+  explicit ConfigChannels(const ModelFile& model) : model_(model), config_(hugging_face_config(model)) {
     for (std::size_t i = 0; i < model.tensors().size(); ++i) {
       by_name_.emplace(model.tensors()[i].entry.name, i);
     }
@@ -396,7 +396,7 @@ class Channels {
 }  // namespace
 
 TransformerChannels transformer_channels(const ModelFile& model) {
-  return Channels(model).result();
+  return ConfigChannels(model).result();
 }
 
 }  // namespace sptc::prune

@@ -12,6 +12,7 @@
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
 #include "sim/python/instruction_choice.h"
+#include "sim/report/crosscheck_page.h"
 #include "sim/run/check.h"
 
 #include <algorithm>
@@ -78,8 +79,7 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
                                                 check::vectors::element_bytes(chosen.instruction.c_type()));
   }
   if (arrays.metadata) {
-    operands.indices =
-        check::vectors::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "metadata");
+    operands.indices = check::vectors::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "A");
   }
   check::vectors::require_operands(operands, chosen.instruction, "mma");
   write_words(check::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
@@ -190,16 +190,12 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
 
 // crosscheck --------------------------------------------------------------------------------------
 
-/// The report on a kernel; its map goes to the file `map`, where that is not empty.
-std::string report_of(const check::kernel::KernelCase& kernel, int threads, const std::string& map) {
-  std::optional<check::kernel::MapFormat> format;
-  if (!map.empty()) {
-    format = check::kernel::map_format(map);
-  }
+/// The report on a kernel; its page goes to the file `html`, where that is not empty.
+std::string report_of(const check::kernel::KernelCase& kernel, int threads, const std::string& html) {
   const check::kernel::KernelDiagnosis diagnosis = check::kernel::crosscheck_kernel(
       kernel.data, kernel.declared, kernel.target, thread_count(threads), kernel.tolerance);
-  if (format) {
-    io::write_file(map, check::kernel::map_image(kernel, diagnosis, *format));
+  if (!html.empty()) {
+    io::write_file(html, report::crosscheck_page(kernel, diagnosis, ""));
   }
   return check::kernel::kernel_json(kernel, diagnosis);
 }
@@ -216,16 +212,17 @@ check::kernel::KernelChoice kernel_choice(OptionTexts words, std::optional<int> 
 }
 
 std::string crosscheck(const std::string& kernel, const std::string& directory, const OptionTexts& words, int threads,
-                       const std::string& map) {
+                       const std::string& html) {
   return in_worker([&] {
-    return report_of(check::kernel::parse_kernel_file(kernel, "kernel", directory, kernel_choice(words)), threads, map);
+    return report_of(check::kernel::parse_kernel_file(kernel, "kernel", directory, kernel_choice(words)), threads,
+                     html);
   });
 }
 
 std::string crosscheck_file(const std::string& file, const OptionTexts& words, const std::optional<int>& entry,
-                            int threads, const std::string& map) {
+                            int threads, const std::string& html) {
   return in_worker(
-      [&] { return report_of(check::kernel::read_kernel_file(file, kernel_choice(words, entry)), threads, map); });
+      [&] { return report_of(check::kernel::read_kernel_file(file, kernel_choice(words, entry)), threads, html); });
 }
 
 }  // namespace

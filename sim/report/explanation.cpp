@@ -19,7 +19,7 @@
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kWideText = 120;
 
 template <typename Names>
 std::string header(std::string_view first, const Names& names) {
@@ -92,7 +92,7 @@ std::array<double, sm::kStallReasons> in_thousandths(const std::array<double, sm
 
 /// Share of the energy of the dense launch that a level has to save or add to be listed: what is less than the fourth
 /// digit of the total explains nothing.
-constexpr double kListed = 1e-4;
+constexpr double kLeastListed = 1e-4;
 
 /// A level of the machine and the parts of EnergyResult that belong to it.
 struct Level {
@@ -160,7 +160,7 @@ int decimals(double total_uj) {
 std::string list(std::vector<std::pair<double, std::string_view>> items, double whole) {
   const int places = decimals(whole);
   std::erase_if(items, [&](const auto& item) {
-    return item.first < kListed * whole || item.first < 0.5 * std::pow(10, -places);
+    return item.first < kLeastListed * whole || item.first < 0.5 * std::pow(10, -places);
   });
   std::sort(items.begin(), items.end(), std::greater<>());
   std::string text;
@@ -178,8 +178,9 @@ std::string energy_rows(std::string_view weights, const run::EnergyResult* dense
   std::string text = energy_header();
   text += dense != nullptr ? energy_row("dense", *dense) : "";
   text += sparse != nullptr ? energy_row("sparse", *sparse) : "";
-  return dense != nullptr && sparse != nullptr ? text + wrapped(energy_sentence(weights, *dense, *sparse), kWidth, "  ")
-                                               : text;
+  return dense != nullptr && sparse != nullptr
+             ? text + wrapped(energy_sentence(weights, *dense, *sparse), kWideText, "  ")
+             : text;
 }
 
 template <typename Variant>
@@ -230,7 +231,7 @@ std::string explain(const run::OperationResult& operation) {
   out += grid;
   out += stalls.empty() ? "" : header("% of cycles", sm::kStallNames) + stalls;
   out += gains.empty() ? "" : header("twice: gain", run::kResourceNames) + gains;
-  return out + wrapped(explanation_sentence(operation), kWidth, "  ");
+  return out + wrapped(explanation_sentence(operation), kWideText, "  ");
 }
 
 std::string energy_sentence(std::string_view weights, const run::EnergyResult& dense, const run::EnergyResult& sparse) {

@@ -29,8 +29,8 @@ using Json = nlohmann::ordered_json;
 struct ListedGroup {
   std::string_view group, array, key, value;
 };
-constexpr std::array kListed{ListedGroup{"explanation.stalls", "stalls", "reason", "percent"},
-                             ListedGroup{"explanation.what_if", "what_if", "resource", "speedup"}};
+constexpr std::array kListedGroups{ListedGroup{"explanation.stalls", "stalls", "reason", "percent"},
+                                   ListedGroup{"explanation.what_if", "what_if", "resource", "speedup"}};
 
 Json& object_at(Json& json, std::string_view group) {
   if (group.empty()) {
@@ -45,9 +45,9 @@ template <typename Result>
 void set_figures(const Figures<Result>& figures, const Result& result, Json& json) {
   visit_figures(figures, result, [&](const Figure<Result>& figure, const FigureValue& value) {
     const Json written = std::visit([](const auto& content) { return Json(content); }, value);
-    const auto listed =
-        std::find_if(kListed.begin(), kListed.end(), [&](const ListedGroup& row) { return row.group == figure.group; });
-    if (listed == kListed.end()) {
+    const auto listed = std::find_if(kListedGroups.begin(), kListedGroups.end(),
+                                     [&](const ListedGroup& row) { return row.group == figure.group; });
+    if (listed == kListedGroups.end()) {
       object_at(json, figure.group)[figure.key] = written;
       return;
     }

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kThreadsOfPartition = 100;
 /// Letters by tensor_core::StageWork::Stage: fetch, select, multiply, align and add, round.
-constexpr std::array<std::string_view, 5> kStages{"F", "S", "M", "A", "R"};
+constexpr std::array<std::string_view, 5> kStageLetters{"F", "S", "M", "A", "R"};
 
 /// Lines of a log, by cycle. Ends of a cycle come before its beginnings.
 class KonataLines {
@@ -72,7 +72,7 @@ void add_rows(const gpu::LoggedMma& mma, std::size_t id, KonataLines& lines) {
     // A later step is selected while the one before is still in the pipeline.
     const std::int64_t begin = std::max(work.begin, at);
     add_span(lines, id, 1, is_fetch ? "p" : "w", at, begin);
-    add_span(lines, id, 0, kStages[static_cast<std::size_t>(work.stage)], begin, work.end);
+    add_span(lines, id, 0, kStageLetters[static_cast<std::size_t>(work.stage)], begin, work.end);
     at = std::max(at, work.end);
   }
   add_span(lines, id, 0, "W", at, mma.done);

@@ -15,7 +15,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kWidth = 100;
 constexpr const char* kHead = "{:<12} {:>17}   {:>31}\n";
 constexpr const char* kRow = "{:<6} {:<5} {:>8} {:>8}   {:>8} {:>6} {:>8} {:>6}   {}\n";
 
@@ -66,7 +65,7 @@ std::string peaks_text(const run::BoardPeaks& board) {
                     "Of integers TOP/s. 2:4 counts the zeros that are skipped (tf32: 1:2, 4-bit types: "
                     "4:8); a data sheet prints it first, or alone, rounds it, and takes another clock for "
                     "some types. The GEMM is 8192 x 8192 x 8192 of random operands, in closed form.",
-                    kWidth);
+                    kTextWidth);
 }
 
 Json peaks_json(const run::BoardPeaks& board) {

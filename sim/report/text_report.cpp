@@ -23,7 +23,6 @@
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kWidth = 100;
 constexpr std::size_t kListWidth = 120;  // of lists and figures
 constexpr std::size_t kNameWidth = 24;
 constexpr std::size_t kMostRows = 12;
@@ -275,19 +274,19 @@ std::string options_text(const run::RunResult& result) {
 
 std::string painted_report(const run::RunResult& result, const Paint& paint, bool verbose) {
   const Verdict verdict = verdict_of(result);
-  std::string out = paint.bold(wrapped(verdict.gain, kWidth));
+  std::string out = paint.bold(wrapped(verdict.gain, kTextWidth));
   if (!result.does_not_fit.empty()) {
-    out += paint.red(wrapped("It " + result.does_not_fit + ".", kWidth));
+    out += paint.red(wrapped("It " + result.does_not_fit + ".", kTextWidth));
   }
   for (const std::string& sentence : {verdict.path, verdict.extremes, verdict.measured, verdict.evidence}) {
-    out += wrapped(sentence, kWidth);
+    out += wrapped(sentence, kTextWidth);
   }
   out += verbose ? options_text(result) : "";
   out += result.inference ? inference_text(result, verbose) : "";
   out += "\n" + table(paint, result, verbose) + energy_lines(paint, result.totals);
   out += accuracy_text(result) + "\n" + measured_line(result) + checks(paint, result, verbose);
   for (const std::string& note : result.notes) {
-    out += verbose ? "note: " + note + "\n" : wrapped("note: " + note, kWidth);
+    out += verbose ? "note: " + note + "\n" : wrapped("note: " + note, kTextWidth);
   }
   out +=
       verbose ? list_text("assumed, not measured or cited:", result.assumed) : paint.dim(assumed_line(result)) + "\n";

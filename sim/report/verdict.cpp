@@ -13,7 +13,7 @@
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kNameWidth = 40;
+constexpr std::size_t kWidestName = 40;
 
 /// "limited by 300 W" of "limited by 300 W, at most boost".
 std::string clock_words(const run::RunResult& result) {
@@ -27,7 +27,7 @@ std::string clock_words(const run::RunResult& result) {
 
 std::string conditions(const run::RunResult& result) {
   const std::string clock = clock_words(result);
-  return fmt::format("{} on {}{}{}{}", fitted_name(result.workload, 2 * kNameWidth + 10), result.arch,
+  return fmt::format("{} on {}{}{}{}", fitted_name(result.workload, 2 * kWidestName + 10), result.arch,
                      clock.empty() ? "" : ", ", clock, result.made_by.empty() ? "" : "; " + result.made_by);
 }
 
@@ -111,7 +111,7 @@ std::string path_sentence(const run::RunResult& result) {
 /// "attn.output 1.37x, bound by the L2".
 std::string clause(const run::OperationResult& op) {
   const std::string_view bound = bound_of(*op.sparse);
-  return fmt::format("{} {:.2f}x{}", fitted_layer(op.name, kNameWidth), *op.speedup(),
+  return fmt::format("{} {:.2f}x{}", fitted_layer(op.name, kWidestName), *op.speedup(),
                      bound.empty() ? "" : fmt::format(" (bound by {})", bound));
 }
 
@@ -144,7 +144,7 @@ std::string extremes_sentence(const run::RunResult& result) {
 std::string claim_clause(const run::RunResult& result, const run::MeasuredPair& pair) {
   for (const run::OperationResult& op : result.operations) {
     if (op.speedup() && op.batch == 1 && pair.is_like(op.shape, op.dtype, op.pattern)) {
-      return fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kNameWidth), *op.speedup());
+      return fmt::format(", where {} claims {:.2f}x", fitted_layer(op.name, kWidestName), *op.speedup());
     }
   }
   return "";

@@ -14,7 +14,7 @@ namespace {
 using numerics::DataType;
 using numerics::Word;
 
-constexpr std::array<std::string_view, 4> kKinds{"random", "integers", "zeros", "relu"};
+constexpr std::array<std::string_view, 4> kDataKinds{"random", "integers", "zeros", "relu"};
 
 /// N(0,1) would round to -3..3 in an 8-bit integer; 32 standard units use its range and saturate
 /// one value in 15000. Of a 4-bit integer 2 standard units saturate one in 5000.
@@ -64,11 +64,11 @@ base::Matrix<Word> matrix_of(std::int64_t count, std::int64_t k, const VectorOf&
 }  // namespace
 
 DataKind parse_data_kind(std::string_view name) {
-  return static_cast<DataKind>(place_among(kKinds, name, "unknown kind of data"));
+  return static_cast<DataKind>(place_among(kDataKinds, name, "unknown kind of data"));
 }
 
 std::string_view name(DataKind kind) {
-  return kKinds.at(static_cast<std::size_t>(kind));
+  return kDataKinds.at(static_cast<std::size_t>(kind));
 }
 
 std::vector<Word> OperandSource::a_row(const Operation& op, std::int64_t batch, std::int64_t row) const {

@@ -23,7 +23,7 @@ using Group = WorkGroup;
 // arXiv 1903.07486, Turing, recalled: I2F and F2I issue as slowly as MUFU). A selection sorts 16
 // values by 65 compare-and-swaps of 3 instructions, then looks at each in 17
 // (facebookresearch/xformers, csrc/sparse24/compute_sparse_tile.h and static_sort.h).
-constexpr std::array<VectorKindInfo, 26> kKinds{{
+constexpr std::array<VectorKindInfo, 26> kVectorKinds{{
     {Kind::kBias, "bias", Group::kElementwise, 1, 1, 1, 0},
     {Kind::kRelu, "relu", Group::kElementwise, 1, 0, 1, 0},
     {Kind::kGelu, "gelu", Group::kElementwise, 1, 0, 6, 1},
@@ -77,8 +77,8 @@ bool add_part(std::string_view part, Epilogue& epilogue) {
 }  // namespace
 
 const VectorKindInfo& info(VectorKind kind) {
-  const auto found = std::ranges::find(kKinds, kind, &VectorKindInfo::kind);
-  base::ensure(found != kKinds.end(), "a vector operation without a row in its table");
+  const auto found = std::ranges::find(kVectorKinds, kind, &VectorKindInfo::kind);
+  base::ensure(found != kVectorKinds.end(), "a vector operation without a row in its table");
   return *found;
 }
 
@@ -89,14 +89,14 @@ std::string_view name(WorkGroup group) {
 }
 
 std::optional<VectorKind> parse_vector_kind(std::string_view name) {
-  const auto found = std::ranges::find(kKinds, name, &VectorKindInfo::name);
-  return found == kKinds.end() ? std::nullopt : std::optional(found->kind);
+  const auto found = std::ranges::find(kVectorKinds, name, &VectorKindInfo::name);
+  return found == kVectorKinds.end() ? std::nullopt : std::optional(found->kind);
 }
 
 std::vector<std::string_view> vector_kind_names() {
   std::vector<std::string_view> names;
-  names.reserve(kKinds.size());
-  for (const VectorKindInfo& row : kKinds) {
+  names.reserve(kVectorKinds.size());
+  for (const VectorKindInfo& row : kVectorKinds) {
     names.push_back(row.name);
   }
   return names;

@@ -320,7 +320,7 @@ class Crosscheck(unittest.TestCase):
 
     def test_what_a_simulation_saves_is_a_kernel_that_is_right(self):
         with tempfile.TemporaryDirectory() as directory:
-            operands, results, image = (os.path.join(directory, name) for name in ("o.npz", "d.npz", "map.svg"))
+            operands, results, page = (os.path.join(directory, name) for name in ("o.npz", "d.npz", "page.html"))
             for fidelity in ("analytic", "timing"):
                 sptcsim.gemm(64, 32, 128, fidelity=fidelity, save_operands=operands, save_d=results)
                 for launch in ("gemm", "gemm.sparse"):
@@ -332,12 +332,12 @@ class Crosscheck(unittest.TestCase):
             self.assertTrue(np.array_equal(
                 d, sptcsim.matmul(saved["gemm.sparse.pruned_a"], saved["gemm.b"], sparse="2:4")))
             d[32:, 16:] = 0
-            result = sptcsim.crosscheck(operands, d=d, launch="gemm.sparse", map=image)
+            result = sptcsim.crosscheck(operands, d=d, launch="gemm.sparse", html=page)
             self.assertEqual([fit.cause for fit in result.fitting], ["zero-region"])
             place = result.places[0]
             self.assertEqual((list(place.rows[0]), list(place.columns[0])), ([32, 63], [16, 31]))
             self.assertEqual((place.tile.row, place.tile.column), (1, 1))
-            with open(image, encoding="utf-8") as file:
+            with open(page, encoding="utf-8") as file:
                 self.assertIn("rows 32 to 63 x columns 16 to 31", file.read())
 
     def test_names_that_are_not_ascii_are_those_that_numpy_reads(self):

@@ -215,15 +215,24 @@ class Diagnosing {
 
   // Below the noise of an unknown order -----------------------------------------------------------
 
+  /// Takes what is explained for right, and parts the rest by size.
   void look_below_rounding() {
+    base::Matrix<numerics::Word> rest = kernel_.observed();
+    for (const LocatedFault& place : result_.location.places) {
+      if (place.fault) {
+        place.region.selection().each([&](std::size_t i, std::size_t j) { rest(i, j) = kernel_.computed(i, j); });
+      }
+    }
     bounds_.emplace(kernel_.data, kernel_.model, kernel_.operands);
-    bounds_->narrow(kernel_.computed, kernel_.observed());
-    result_.populations = error_populations(*bounds_, kernel_.data.d_type, kernel_.computed, kernel_.observed());
+    bounds_->narrow(kernel_.computed, rest);
+    result_.populations = error_populations(*bounds_, kernel_.data.d_type, kernel_.computed, rest);
     if (result_.may_be_order()) {
-      name(locate_orders(kernel_), nullptr);
+      if (!result_.location.has_fault()) {
+        name(locate_orders(kernel_), nullptr);
+      }
       return;
     }
-    if (kernel_.model.rules.is_integer() || result_.location.has_fault()) {
+    if (kernel_.model.rules.is_integer()) {
       result_.beyond_rounding = find_places(result_.populations.beyond_rounding);
       return;
     }

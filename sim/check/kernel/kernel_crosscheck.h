@@ -67,17 +67,22 @@ KernelDiagnosis crosscheck_kernel(const KernelData& data, const KernelModel& dec
 /// Where in a kernel to look for `cause`, a sentence; empty: it is not known.
 std::string_view advice(std::string_view cause);
 
-std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
-std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
-
-/// D in characters, of which each stands for a rectangle of elements: whether these differ, and where no cause is known
-/// by how much. Empty where none of them would say "equal".
+/// D in cells of height x width elements, powers of two; of two populations of errors the larger ones.
+struct MismatchMap {
+  std::size_t height = 1, width = 1;
+  bool by_size = false;               ///< no cause is known: `digits` say more than `cells`
+  base::Matrix<std::uint8_t> cells;   ///< 0: equal; 1, 2: some, all elements differ; 3, 4: and why is known
+  base::Matrix<std::uint8_t> digits;  ///< the most of KernelDiagnosis::digits
+};
+/// The smallest cells of which so many rows and columns cover D. D must not be bit-exact.
+MismatchMap mismatch_map(const KernelDiagnosis& diagnosis, std::size_t most_rows, std::size_t most_columns);
+/// The same in characters; empty where none of them would say "equal".
 std::string map_text(const KernelDiagnosis& diagnosis);
 
-enum class MapFormat { kSvg, kPng };
-/// The format that the ending of `path` says. Throws InputError where it is neither .svg nor .png.
-MapFormat map_format(std::string_view path);
-/// The same as an image: where D differs, what is explained in another colour. The SVG names the places, too.
-std::string map_image(const KernelCase& kernel, const KernelDiagnosis& diagnosis, MapFormat format);
+/// What the kernel is, whether D is right, where it differs and why: lines, all but the first as "label: words".
+std::string answer_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
+/// The answer, the map, and how many elements are off by how much.
+std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
+std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis);
 
 }  // namespace sptc::check::kernel

@@ -114,11 +114,12 @@ std::string populations_text(const KernelData& data, const KernelDiagnosis& diag
   const FaultLocation& larger = diagnosis.beyond_rounding;
   if (diagnosis.may_be_order()) {
     return fmt::format(
-        "rounding: all {} are off by no more than another order of the sums can be{}, which is proved to {:.1e} of the "
+        "rounding: {} {} are off by no more than another order of the sums can be{}, which is proved to {:.1e} of the "
         "sum of |a||b|\n"
         "order: none that is known (split-K, stream-K, slices of k, promotion) gives these bits; sums by atomics have "
-        "none to find. --tolerance rel:{:.1e} takes D for right\n",
-        rounding.elements, errors_text(rounding), proved, proved);
+        "none to find. --tolerance rel:{:.1e} takes {} for right\n",
+        diagnosis.location.has_fault() ? "the other" : "all", rounding.elements, errors_text(rounding), proved, proved,
+        diagnosis.location.has_fault() ? "them" : "D");
   }
   std::string text;
   if (diagnosis.populations.are_two()) {
@@ -209,7 +210,7 @@ Json json_of(const Explanation& explanation) {
 
 }  // namespace
 
-std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
+std::string answer_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
   const KernelData& data = kernel.data;
   std::string text = head_text(kernel, diagnosis);
   if (diagnosis.bit_exact()) {
@@ -220,9 +221,13 @@ std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
             populations_text(data, diagnosis) + nearest_text(data, diagnosis);
   }
   const FirstMismatch& first = *diagnosis.first;
-  text += fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column, first.observed,
-                      first.computed, first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
-  return text + map_text(diagnosis) + histogram_text(diagnosis.comparison);
+  return text + fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column, first.observed,
+                            first.computed, first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
+}
+
+std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {
+  const std::string answer = answer_text(kernel, diagnosis);
+  return diagnosis.bit_exact() ? answer : answer + map_text(diagnosis) + histogram_text(diagnosis.comparison);
 }
 
 std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {

@@ -48,7 +48,7 @@ struct Column {
   bool is_exact = false;  ///< JSON has the figure as it is
 };
 using Columns = std::span<const Column>;
-using Row = std::vector<ordered_json>;  ///< a word, a count, a figure or null for each column
+using TableRow = std::vector<ordered_json>;  ///< a word, a count, a figure or null for each column
 
 constexpr std::array kKindColumns{Column{"dtype", "type", -6},
                                   Column{"sparsity", "sparsity", -8},
@@ -89,8 +89,8 @@ constexpr std::array kWorstColumns{Column{"m", "m", 7},
                                    Column{"error_percent", "error %", 8, 1, true},
                                    Column{"source", " source", 0}};
 
-Row kind_row(std::string_view dtype, std::string_view sparsity, const ErrorFigures& errors,
-             const std::optional<double>& roofline) {
+TableRow kind_row(std::string_view dtype, std::string_view sparsity, const ErrorFigures& errors,
+                  const std::optional<double>& roofline) {
   return {dtype,
           sparsity,
           errors.count,
@@ -99,7 +99,8 @@ Row kind_row(std::string_view dtype, std::string_view sparsity, const ErrorFigur
           roofline ? ordered_json(*roofline) : ordered_json()};
 }
 
-Row speedup_row(std::string_view dtype, std::string_view path, std::string_view l2, const SpeedupFigures& figures) {
+TableRow speedup_row(std::string_view dtype, std::string_view path, std::string_view l2,
+                     const SpeedupFigures& figures) {
   return {dtype,
           path,
           l2,
@@ -114,39 +115,39 @@ Row speedup_row(std::string_view dtype, std::string_view path, std::string_view 
           figures.false_losses};
 }
 
-std::vector<Row> kind_rows(const Accuracy& accuracy) {
-  std::vector<Row> rows;
+std::vector<TableRow> kind_rows(const Accuracy& accuracy) {
+  std::vector<TableRow> rows;
   for (const AccuracyOfKind& kind : accuracy.by) {
     rows.push_back(kind_row(numerics::name(kind.dtype), kind.sparsity, kind.errors, kind.roofline_mape_percent));
   }
   return rows;
 }
 
-std::vector<Row> speedup_rows(const SpeedupAccuracy& speedup) {
-  std::vector<Row> rows;
+std::vector<TableRow> speedup_rows(const SpeedupAccuracy& speedup) {
+  std::vector<TableRow> rows;
   for (const SpeedupOfKind& kind : speedup.by) {
     rows.push_back(speedup_row(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2, kind.figures));
   }
   return rows;
 }
 
-std::vector<Row> kernel_rows(const std::vector<KernelAccuracy>& kernels) {
-  std::vector<Row> rows;
+std::vector<TableRow> kernel_rows(const std::vector<KernelAccuracy>& kernels) {
+  std::vector<TableRow> rows;
   for (const KernelAccuracy& kind : kernels) {
-    rows.push_back(Row{numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm), kind.chosen.count,
-                       kind.chosen.mape_percent, kind.chosen.bias_percent, kind.recorded.mape_percent,
-                       kind.recorded.bias_percent, kind.same_tile_percent, kind.same_kernel_percent});
+    rows.push_back(TableRow{numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm), kind.chosen.count,
+                            kind.chosen.mape_percent, kind.chosen.bias_percent, kind.recorded.mape_percent,
+                            kind.recorded.bias_percent, kind.same_tile_percent, kind.same_kernel_percent});
   }
   return rows;
 }
 
-std::vector<Row> worst_rows(const std::vector<Comparison>& worst) {
-  std::vector<Row> rows;
+std::vector<TableRow> worst_rows(const std::vector<Comparison>& worst) {
+  std::vector<TableRow> rows;
   for (const Comparison& row : worst) {
     const MeasuredLaunch& launch = row.measured.launch;
-    rows.push_back(Row{launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
-                       launch.sparsity(), row.measured.time_us, row.simulated.time_us, 100 * row.error(),
-                       row.measured.source});
+    rows.push_back(TableRow{launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
+                            launch.sparsity(), row.measured.time_us, row.simulated.time_us, 100 * row.error(),
+                            row.measured.source});
   }
   return rows;
 }
@@ -162,9 +163,9 @@ ordered_json object_of(Columns columns, std::span<const ordered_json> row) {
   return json;
 }
 
-ordered_json list_of(Columns columns, const std::vector<Row>& rows) {
+ordered_json list_of(Columns columns, const std::vector<TableRow>& rows) {
   ordered_json json = ordered_json::array();
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     json.push_back(object_of(columns, row));
   }
   return json;
@@ -214,7 +215,7 @@ ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
   if (!speedup) {
     return nullptr;
   }
-  const Row all = speedup_row("", "", "", speedup->all);
+  const TableRow all = speedup_row("", "", "", speedup->all);
   ordered_json json = object_of(Columns(kSpeedupColumns).subspan(kSpeedupKeys), std::span(all).subspan(kSpeedupKeys));
   json["by"] = list_of(kSpeedupColumns, speedup_rows(*speedup));
   return json;
@@ -246,7 +247,7 @@ std::string cell_of(const ordered_json& figure, const Column& column) {
                           : fmt::format("{:.{}f}", number, column.decimals);
 }
 
-std::string line_of(Columns columns, const Row& row) {
+std::string line_of(Columns columns, const TableRow& row) {
   std::string line;
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const int width = columns[i].width;
@@ -257,13 +258,13 @@ std::string line_of(Columns columns, const Row& row) {
   return line + "\n";
 }
 
-std::string table_of(Columns columns, const std::vector<Row>& rows) {
-  Row headings;
+std::string table_of(Columns columns, const std::vector<TableRow>& rows) {
+  TableRow headings;
   for (const Column& column : columns) {
     headings.emplace_back(column.heading);
   }
   std::string text = line_of(columns, headings);
-  for (const Row& row : rows) {
+  for (const TableRow& row : rows) {
     text += line_of(columns, row);
   }
   return text;
@@ -276,7 +277,7 @@ std::string defaults_text(const MeasurementDefaults& defaults) {
 }
 
 std::string kinds_text(const Accuracy& accuracy) {
-  std::vector<Row> rows = kind_rows(accuracy);
+  std::vector<TableRow> rows = kind_rows(accuracy);
   if (rows.size() > 1) {
     rows.push_back(kind_row("all", "", accuracy.errors, accuracy.baseline_mape_percent));
   }
@@ -284,7 +285,7 @@ std::string kinds_text(const Accuracy& accuracy) {
 }
 
 std::string speedups_text(const SpeedupAccuracy& speedup) {
-  std::vector<Row> rows = speedup_rows(speedup);
+  std::vector<TableRow> rows = speedup_rows(speedup);
   if (rows.size() > 1) {
     rows.push_back(speedup_row("all", "", "", speedup.all));
   }
@@ -294,9 +295,9 @@ std::string speedups_text(const SpeedupAccuracy& speedup) {
 std::string worst_text(const Accuracy& accuracy) {
   constexpr std::size_t kWorstInText = 5;
   constexpr std::size_t kSourceWidth = 45;
-  std::vector<Row> rows = worst_rows(accuracy.worst);
+  std::vector<TableRow> rows = worst_rows(accuracy.worst);
   rows.resize(std::min(kWorstInText, rows.size()));
-  for (Row& row : rows) {
+  for (TableRow& row : rows) {
     row.back() = " " + row.back().get<std::string>().substr(0, kSourceWidth);
   }
   return "\nworst rows\n" + table_of(kWorstColumns, rows);

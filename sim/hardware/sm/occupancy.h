@@ -25,7 +25,7 @@ struct Occupancy {
 
 /// The rules of NVIDIA's occupancy calculator: registers come per warp in units of 256 and from
 /// the file of the sub-partition where the warp runs, warps per CTA in fours (here also where
-/// slots of warps are the limit, for warp w runs on sub-partition w mod 4), shared memory in units,
+/// slots of warps are the limit, for warp w runs on sub-partition w mod their number), shared memory in units,
 /// with what the system keeps of it for each CTA (CUDA C++ Programming Guide, technical
 /// specifications per compute capability; cuda_occupancy.h of the CUDA toolkit).
 Occupancy occupancy(const CtaResources& cta, const SmSpec& sm);

@@ -18,7 +18,7 @@
 
 namespace sptc::sm {
 
-/// A quarter of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
+/// A part of an SM: warps, their registers, a scheduler that issues one instruction per cycle,
 /// and a tensor core. The scheduler is greedy-then-oldest: it stays with a warp as long as it can
 /// issue, then takes the oldest that can.
 ///

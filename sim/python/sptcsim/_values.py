@@ -239,7 +239,7 @@ def _save(array, path):
 
 
 def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, d: Path | Array | None = None,
-               launch: str | None = None, entry: int | None = None, map: Path | None = None, tolerance: str | None = None,
+               launch: str | None = None, entry: int | None = None, html: Path | None = None, tolerance: str | None = None,
                arch: Arch | None = None, instruction: str | None = None, k_order: str | None = None) -> Record:
     """Why and where a kernel's D differs: computes it as declared, compares every word, looks for what explains the rest.
 
@@ -255,18 +255,18 @@ def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, 
 
     Or kernel is the path of a kernel file, or of the .npz that save_operands= of gemm() and run() wrote. Of a file, d is
     the D of the kernel (an array, or the path of a .npy, .npz or .safetensors file), launch names one of several
-    launches, and entry one GEMM of a batch. map: the path of an image (.svg, .png) to write of where D differs.
+    launches, and entry one GEMM of a batch. html: the path of a page to write, with a map of D.
 
     tolerance: by how much an element may be off, "ulps:4" (units of the last place) or "rel:1e-6" (of its sum of |a||b|).
     arch, instruction, k_order: instead of what the kernel says; k_order is "split_k=3,reduction=parallel".
     Returns a record with the keys of `sptcsim crosscheck --kernel --format json`. Raises InputError.
     """
     threads = _checks.count("threads", threads, 4096)
-    map = os.fspath(map) if map is not None else ""
+    html = os.fspath(html) if html is not None else ""
     words = _checks.words(tolerance=tolerance, arch=None if arch is None else target_word(arch), instruction=instruction,
                           k_order=k_order)
     if isinstance(kernel, (str, os.PathLike)):
-        return _crosscheck_file(os.fspath(kernel), threads, d, entry, map, {**words, **_checks.words(launch=launch)})
+        return _crosscheck_file(os.fspath(kernel), threads, d, entry, html, {**words, **_checks.words(launch=launch)})
     if not isinstance(kernel, dict):
         raise InputError(f"a kernel is a dict or the path of a file, not {type(kernel).__name__}")
     for name, value in (("d", d), ("launch", launch), ("entry", entry)):
@@ -296,10 +296,10 @@ def crosscheck(kernel: Path | Mapping[str, Any], threads: int | None = None, *, 
             types["a"] = compressed.dtype
         if "types" not in document and "instruction" not in document and types.get("a") and types.get("b"):
             document["types"] = {"a": types["a"], "b": types["b"]}
-        return record(_core.crosscheck(_checks.json_text("kernel", document), directory, words, threads, map))
+        return record(_core.crosscheck(_checks.json_text("kernel", document), directory, words, threads, html))
 
 
-def _crosscheck_file(file, threads, d, entry, map, words):
+def _crosscheck_file(file, threads, d, entry, html, words):
     entry = None if entry is None else _checks.integer("entry", entry, 0, 2**24)
     with tempfile.TemporaryDirectory(prefix="sptcsim-") as directory:
         if d is not None and not isinstance(d, (str, os.PathLike)):
@@ -308,4 +308,4 @@ def _crosscheck_file(file, threads, d, entry, map, words):
             d = path
         if d is not None:
             words["d"] = os.fspath(d)
-        return record(_core.crosscheck_file(file, words, entry, threads, map))
+        return record(_core.crosscheck_file(file, words, entry, threads, html))

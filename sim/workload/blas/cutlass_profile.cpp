@@ -94,7 +94,7 @@ RecordedLaunch read_row(const CsvRow& row) {
   return launch;
 }
 
-void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_profile(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   constexpr std::size_t kMaxBytes = 256 << 20;
   const std::string text = input.rest(kMaxBytes);
   // What the program prints before the table is skipped.
@@ -142,6 +142,7 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
 }  // namespace
 
 const Reader kCutlassProfile{"profile of CUTLASS",
-                             [](const Head& head) { return head.text.find(kHeader) != std::string_view::npos; }, read};
+                             [](const Head& head) { return head.text.find(kHeader) != std::string_view::npos; },
+                             read_profile};
 
 }  // namespace sptc::workload::blas

@@ -251,7 +251,7 @@ bool recognises(const Head& head) {
   return false;
 }
 
-void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_log(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   LogReader reader(input);
   LaunchList list = reader.take_launches(recording.account.notes);
   recording.account.notes.emplace_back(kBlasWeightGround);
@@ -261,6 +261,6 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
 
 }  // namespace
 
-const Reader kLog{"log of a BLAS library", recognises, read};
+const Reader kLog{"log of a BLAS library", recognises, read_log};
 
 }  // namespace sptc::workload::blas

@@ -24,7 +24,7 @@ std::string lower_without_blanks(std::string_view text) {
   return base::lower_case(result);
 }
 
-constexpr const char* kBatch = "the batch size";
+constexpr const char* kBatchColumn = "the batch size";
 
 struct Columns {
   bool convolutions = false;
@@ -73,7 +73,7 @@ std::optional<Columns> columns_of(std::string_view head) {
   columns.fixed = fixed.size();
   names.resize(std::max(names.size(), fixed.size()));
   std::copy(fixed.begin(), fixed.end(), names.begin());
-  std::ranges::replace(names, std::string("batchsize"), std::string(kBatch));
+  std::ranges::replace(names, std::string("batchsize"), std::string(kBatchColumn));
   return columns;
 }
 
@@ -123,7 +123,7 @@ std::int64_t padded_input(std::int64_t input, std::int64_t filter, std::int64_t 
 
 void read_convolution(const CsvRow& row, bool two_strides, RecordedLaunch& launch) {
   ConvGeometry conv;
-  conv.n = row.integer_or(kBatch, 1);
+  conv.n = row.integer_or(kBatchColumn, 1);
   conv.r = row.integer("the filter height");
   conv.s = row.integer("the filter width");
   conv.c = row.integer("the number of channels");
@@ -144,7 +144,7 @@ void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::s
   std::vector<std::string> unread;
   for (std::size_t i = columns.fixed; i < columns.names.size(); ++i) {
     const std::string& name = columns.names[i];
-    if (!name.empty() && name != "sparsity" && name != kBatch) {
+    if (!name.empty() && name != "sparsity" && name != kBatchColumn) {
       unread.push_back("'" + io::printable(name) + "'");
     }
   }
@@ -158,7 +158,7 @@ void add_notes(const Columns& columns, std::int64_t comments, std::vector<std::s
   }
 }
 
-void read(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
+void read_topology(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {
   constexpr std::size_t kMaxBytes = 64 << 20;
   const std::optional<Columns> columns = columns_of(input.head());
   if (!columns) {
@@ -203,6 +203,6 @@ void read(input::InputStream& input, const ImportOptions& /*options*/, Recording
 }  // namespace
 
 const Reader kScaleSim{"topology of SCALE-Sim", [](const Head& head) { return columns_of(head.text).has_value(); },
-                       read};
+                       read_topology};
 
 }  // namespace sptc::workload::topology

@@ -158,7 +158,7 @@ Json add_vision(Builder& builder, OpenDims& dims) {
   return Json::object({{"batch", dims.given("batch").value_or(kBatch)}});
 }
 
-void read(input::InputStream& input, const ImportOptions& options, Recording& recording) {
+void read_config(input::InputStream& input, const ImportOptions& options, Recording& recording) {
   constexpr std::size_t kMaxBytes = 4 << 20;
   const nlohmann::json document = io::parse_json(input.rest(kMaxBytes), input.name());
   const io::JsonObject root(document, {input.name(), ""});
@@ -183,6 +183,6 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
 }  // namespace
 
 const Reader kTransformerConfig{"model configuration of Hugging Face",
-                                [](const Head& head) { return head.has("model_type"); }, read, true};
+                                [](const Head& head) { return head.has("model_type"); }, read_config, true};
 
 }  // namespace sptc::workload::topology

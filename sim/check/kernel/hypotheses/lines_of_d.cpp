@@ -3,31 +3,31 @@
 // Rows and columns of D that are right, but stand in the wrong place.
 #include "sim/check/kernel/hypotheses/families.h"
 
-#include <unordered_map>
+#include <algorithm>
 
 namespace sptc::check::kernel::hypotheses {
 namespace {
 
 /// The line that has the words of each wrong line, where there is one.
 LineMap sources_of_lines(const Trial& at, bool of_rows, std::size_t count) {
+  constexpr std::size_t kMostCompared = std::size_t{1} << 29;  // words
   const WrongKernel& kernel = at.kernel();
-  const auto hash_of = [&](const base::Matrix<numerics::Word>& words, std::size_t line) {
-    std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
-    for (const std::size_t other : at.lines(!of_rows)) {
-      hash = (hash ^ (of_rows ? words(line, other) : words(other, line))) * 0x100000001B3;
-    }
-    return hash;
+  std::size_t compared = 0;
+  const auto holds = [&](std::size_t line, std::size_t source) {
+    return std::ranges::all_of(at.lines(!of_rows), [&](std::size_t other) {
+      ++compared;
+      return of_rows ? kernel.agrees(line, other, kernel.computed(source, other))
+                     : kernel.agrees(other, line, kernel.computed(other, source));
+    });
   };
-  std::unordered_map<std::uint64_t, std::size_t> by_words;  // the first line of these
-  for (std::size_t line = 0; line < count; ++line) {
-    by_words.emplace(hash_of(kernel.computed, line), line);
-  }
   LineMap map;
   for (const std::size_t line : at.lines(of_rows)) {
-    const std::uint64_t hash = hash_of(kernel.observed(), line);
-    const auto source = by_words.find(hash);
-    if (source != by_words.end() && hash != hash_of(kernel.computed, line)) {
-      map.emplace_back(line, source->second);
+    std::size_t source = holds(line, line) ? count : 0;
+    while (source < count && compared < kMostCompared && !holds(line, source)) {
+      ++source;
+    }
+    if (source < count && compared < kMostCompared) {
+      map.emplace_back(line, source);
     }
   }
   return map;

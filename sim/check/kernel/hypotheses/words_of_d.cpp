@@ -58,14 +58,14 @@ Proposals flipped_bits_of_d(const Trial& at) {
         return {};
       }
       const auto ulps = ulp_distance(x, y, type);
-      could_be_rounding = could_be_rounding && ulps.value_or(2) <= 1;
+      could_be_rounding = could_be_rounding && ulps && KSample(kernel, row, column).certainty() <= 1;
       is_far = is_far && ulps.value_or(kFar) >= kFar;
       text += fmt::format("{}one bit of D[{}, {}] is flipped: bit {} ({} instead of {})", text.empty() ? "" : "; ", row,
                           column, std::countr_zero(x ^ y), hex(y), hex(x));
     }
   }
   // Many wrong elements, of which some are off by a small power of two, are of another order, and so may be few that
-  // are off by one unit.
+  // are off by no more than rounding.
   if (text.empty() || could_be_rounding || kernel.near != nullptr || (!is_far && kernel.mismatches() > kMost)) {
     return {};
   }

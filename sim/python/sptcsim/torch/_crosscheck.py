@@ -36,7 +36,7 @@ def crosscheck(kernel: Callable[[torch.Tensor], torch.Tensor], layer: nn.Linear,
     kernel: a function that returns the outputs [.., n] of `layer` in float16, bfloat16 or float32, on any device.
     layer: weight [n, k] and bias; float32 is tf32, whose low 13 bits are ignored. inputs: [.., k], of the weight's type.
     sparse: whether sparse instructions read the weight; None: where it obeys their pattern and `arch` has them.
-    tolerance and options (instruction, k_order, threads, map): as sptcsim.crosscheck() takes them.
+    tolerance and options (instruction, k_order, threads, html): as sptcsim.crosscheck() takes them.
     Returns its record: rows of D are outputs, its columns inputs. Raises InputError.
     """
     if not isinstance(layer, nn.Linear) or not callable(kernel):

@@ -154,7 +154,8 @@ TEST_P(Documents, CommandsRunAndCodeIsCompiled) {
   for (const char* const folder : {"traces", "configs", "tests"}) {
     fs::create_directory_symlink(kSource / folder, directory.path() / folder);
   }
-  fs::create_symlink(fs::path(SPTC_PLUGINS) / "fixed_dram.so", directory.path() / "fixed_dram.so");
+  fs::create_directory(directory.path() / "build");
+  fs::create_symlink(fs::path(SPTC_PLUGINS) / "fixed_dram.so", directory.path() / "build" / "fixed_dram.so");
   const std::string text = read(kSource / GetParam().path);
   if (text.find(" mine.npy") != std::string::npos) {
     write_readers_d(directory.path());

@@ -3,6 +3,7 @@
 // --save-operands, --save-d and the way back: crosscheck --kernel.
 #include "sim/io/npz.h"
 #include "sim/io/text_file.h"
+#include "tests/support/browser.h"
 #include "tests/unit/sim/cli/program.h"
 
 #include <gtest/gtest.h>
@@ -67,8 +68,7 @@ TEST_F(SavedValues, AreRefusedInOneSentence) {
   expect_refused(kernel + " --d " + path("d.npz"), "--launch names one of gemm, gemm.sparse");
   expect_refused(kernel + " --launch gem", "unknown launch 'gem' (nearest valid: 'gemm'");
   expect_refused(kernel + " --launch gemm", "--d names the file with the D of your kernel");
-  expect_refused(crosscheck("gemm") + " --map " + path("map.jpg"), "its ending must be .svg or .png");
-  expect_refused(crosscheck("gemm") + " --entry 1 --map " + path("d.npz"), "its ending must be");
+  expect_refused(crosscheck("gemm") + " --html /nowhere/x.html", "--html");
   expect_refused("crosscheck --d x.npy " + std::string(SPTC_SOURCE_DIR) + "/tests/hardware/captures/a100",
                  "--d needs --kernel FILE");
   expect_refused("crosscheck --kernel " + path("d.npz") + " --d " + path("d.npz"),
@@ -83,24 +83,23 @@ TEST_F(SavedValues, OfAnotherSeedArePlacedAndMapped) {
     std::fill(first, first + 16 * 4, std::byte{0});
   }
   io::write_file(path("d.npz"), io::npz_bytes(d));
-  for (const char* const map : {"map.svg", "map.png"}) {
-    const Outcome outcome = run(crosscheck("gemm") + " --map " + path(map));
-    EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
-    expect_has(outcome.out,
-               "where: rows 32 to 63 x columns 0 to 15 (tile [1, 0] of 32 x 16): "
-               "512 of 512 elements differ; there D is zero");
-    expect_has(outcome.out, "      32  ################................\n");
-  }
-  const std::string svg = io::read_text_file(path("map.svg"), 1 << 20);
-  expect_has(svg, "zero-region: rows 32 to 63 x columns 0 to 15");
-  EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
-  const std::string png = io::read_text_file(path("map.png"), 1 << 20);
-  EXPECT_TRUE(png.starts_with("\x89PNG\r\n\x1A\n"));
-  EXPECT_EQ(png.substr(16, 8), std::string("\0\0\0\x80\0\0\1\0", 8));  // 128 x 256 pixels
+  const Outcome outcome = run(crosscheck("gemm") + " --html " + path("page.html"));
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  expect_has(outcome.out,
+             "where: rows 32 to 63 x columns 0 to 15 (tile [1, 0] of 32 x 16): "
+             "512 of 512 elements differ; there D is zero");
+  expect_has(outcome.out, "      32  ################................\n");
   const json report = json::parse(run(crosscheck("gemm") + " --format json").out);
   EXPECT_EQ(report["places"][0]["rows"], json::parse("[[32, 63]]"));
   EXPECT_EQ(report["places"][0]["cause"], "zero-region");
   EXPECT_EQ(report["places"][0]["tile"]["height"], 32);
+  if (!support::kHasBrowser) {
+    GTEST_SKIP() << "not run: there is no Chromium";
+  }
+  const std::string dom = support::open_in_browser(path("page.html"), temporary.path()).dom;
+  expect_has(dom, "D differs in 512 of 2048 elements: rows 32 to 63 x columns 0 to 15");
+  expect_has(dom, "rows 32 to 32, columns 0 to 15: all differ, explained");
+  expect_has(dom, "data-ready=\"yes\"");
 }
 
 }  // namespace

@@ -125,6 +125,29 @@ TEST(GemmSimulator, StallsOfExtrapolatedCyclesAreThoseOfTheWholeLaunch) {
   }
 }
 
+TEST(GemmSimulator, EightSubPartitionsOfHalfTheWidthDoTheWorkOfFour) {
+  const GpuSpec four = config::load_architecture("a100-sxm4-80gb").gpu;
+  GpuSpec eight = four;
+  eight.sm.sub_partitions = 8;
+  eight.sm.tensor_core.dot_units /= 2;
+  eight.sm.tensor_core.f32_dot_units /= 2;
+  const auto cycles_of = [](const GpuSpec& gpu) {
+    return support::in_child<double>(1, [&] {
+      const GemmRun run = GemmSimulator(gpu, {}).run({{3456, 2048, 1024}, 1, DataType::kF16, true}, {}, nullptr);
+      return std::vector{static_cast<double>(run.cycles)};
+    });
+  };
+  const double ratio = cycles_of(eight).front() / cycles_of(four).front();
+  EXPECT_GT(ratio, 0.9);
+  EXPECT_LT(ratio, 1.25);
+  // Ones in half of K, and every warp where it belongs.
+  GemmSimulator simulator(eight, {});
+  const std::vector operands{second_and_fourth(128, 128, 256)};
+  const GemmRun run = simulator.run({{128, 128, 256}, 1, DataType::kF16, true}, {}, &operands);
+  const numerics::Word sum = numerics::from_double(128, DataType::kF32);
+  EXPECT_EQ(std::count(run.d.front().data(), run.d.front().data() + run.d.front().size(), sum), 128 * 128);
+}
+
 // The part that one warp has of a k-tile of 1024 tf32 is 128 KiB.
 TEST(GemmSimulator, ACopyMayBeAsLongAsSharedMemoryHolds) {
   const kernels::KernelOverrides tile{base::GemmShape{32, 8, 1024}, 1, {}};

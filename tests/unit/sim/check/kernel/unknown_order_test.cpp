@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 namespace sptc::check::kernel {
 namespace {
@@ -66,6 +67,18 @@ TEST(UnknownOrder, LetsAFaultBelowTheProvedBoundStandOut) {
   EXPECT_FALSE(diagnosis.may_be_order());
   ASSERT_EQ(diagnosis.beyond_rounding.causes(), "scale");
   EXPECT_EQ(text_of(diagnosis.beyond_rounding.places.front().region, 128, 96), "rows 64 to 95 x columns 32 to 63");
+}
+
+TEST(UnknownOrder, LetsLinesInAWrongPlaceStandOut) {
+  for (const bool of_rows : {true, false}) {
+    Plant plant(half);
+    plant.kernel.data.d = stored(plant.d = moved_elements(plant.d, [&](std::size_t i, std::size_t j) {
+                                   return of_rows ? std::pair(swapped(i, 3, 11), j) : std::pair(i, j == 40 ? 41 : j);
+                                 }));
+    add_rounding(plant);
+    const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+    EXPECT_EQ(diagnosis.beyond_rounding.causes(), of_rows ? "permuted-rows" : "duplicated-columns");
+  }
 }
 
 TEST(UnknownOrder, IsNoFaultAndSaysWhatMayBeOff) {
