@@ -128,6 +128,7 @@ int simulate_and_report(const SimulationArguments& given, const std::function<wo
                         const run::DataSource* operands) {
   const run::SimulationOptions options = given.options.parsed();
   run::require_consistent(options);
+  run::require_link_used(options);
   const int jobs = parse_jobs(given.jobs);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (given.verbose && format != report::ReportFormat::kText) {

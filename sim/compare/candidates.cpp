@@ -291,16 +291,16 @@ std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& ask
   return all;
 }
 
-std::string scope_of(const run::SimulationOptions& options, const TriedWays& ways) {
+std::string scope_of(const run::SimulationOptions& options, const TriedWays& ways, const workload::Workload& workload) {
   const auto engine = run::asked_engine(options);
   if (!engine || engine->gemms_only) {
     return BoardComparison().scope;
   }
   const bool several = takes_several(ways);
   const bool experts = std::ranges::any_of(ways.gpus, [](const GpuSplit& split) { return split.expert_parallel > 1; });
-  return fmt::format("one inference under engine '{}{}{}'{}{}", engine->name, engine->version.empty() ? "" : " ",
+  return fmt::format("one inference under engine '{}{}{}'{}{}{}", engine->name, engine->version.empty() ? "" : " ",
                      engine->version, several ? ", watts and bytes of one GPU, joules of all" : "",
-                     experts ? ", experts that are shared out with as many tokens each" : "");
+                     experts ? ", experts that are shared out with as many tokens each" : "", beside_gemms(workload));
 }
 
 /// The numbers that `option`, "tp" or "ep", takes. Throws InputError.
@@ -318,8 +318,8 @@ std::vector<int> numbers_of(const char* option, int run::SimulationOptions::*num
 template <typename Name>
 void refuse_again(const char* option, std::vector<Name> list) {
   std::ranges::sort(list);
-  if (std::ranges::adjacent_find(list) != list.end()) {
-    throw base::InputError(std::string(option) + " names one thing twice");
+  if (const auto again = std::ranges::adjacent_find(list); again != list.end()) {
+    throw base::InputError(fmt::format("{} names '{}' twice", option, *again));
   }
 }
 
@@ -402,7 +402,7 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
   comparison.types = ways.types;
-  comparison.scope = scope_of(options.front(), ways);
+  comparison.scope = scope_of(options.front(), ways, workloads.front().workload);
   comparison.made_by =
       run::made_by(asked.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
   for (const ComparedWorkload& one : workloads) {

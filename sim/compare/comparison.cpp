@@ -87,16 +87,17 @@ std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& worklo
   return all;
 }
 
-std::string scope_of(const run::SimulationOptions& options) {
+std::string scope_of(const run::SimulationOptions& options, const workload::Workload& workload) {
   const auto& engine = options.network_engine;
   if (!engine || engine->gemms_only) {
     return BoardComparison().scope;
   }
   const int gpus = options.gpus();
-  return fmt::format("one inference under engine '{}'{}", engine->name,
+  return fmt::format("one inference under engine '{}'{}{}", engine->name,
                      gpus > 1 ? fmt::format("{} over {} GPUs, figures of one of them",
                                             options.expert_parallel > 1 ? ", experts" : "", gpus)
-                              : "");
+                              : "",
+                     beside_gemms(workload));
 }
 
 /// "batch=8, seq=384" of the dimensions that have several values.
@@ -161,6 +162,10 @@ std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& fi
   return workloads;
 }
 
+std::string beside_gemms(const workload::Workload& workload) {
+  return workload.vectors.empty() ? fmt::format("; not modelled: {}", run::kBesideGemms) : "";
+}
+
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const std::vector<config::Architecture>& boards,
                         const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
@@ -171,7 +176,7 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const st
   under_engine.network_engine = run::asked_engine(options);
   BoardComparison comparison;
   comparison.workload = workloads.front().workload.name;
-  comparison.scope = scope_of(under_engine);
+  comparison.scope = scope_of(under_engine, workloads.front().workload);
   comparison.made_by =
       run::made_by(options.fidelity, boards.size() == 1 ? std::optional(boards.front().gpu.sms) : std::nullopt);
   const std::vector<run::AskedWork> asked_works = asked_of(workloads, under_engine);

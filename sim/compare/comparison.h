@@ -131,6 +131,9 @@ struct ComparedWorkload {
 /// `file`, a workload or a recording, with each combination of `dims`. Throws InputError.
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file, const workload::DimLists& dims);
 
+/// The end of BoardComparison::scope that says that `workload` lists GEMMs alone; "" where it does not.
+std::string beside_gemms(const workload::Workload& workload);
+
 /// Simulates each of `workloads` on each of `boards`, in `jobs` processes. `progress` is called at
 /// the beginning and after each point: points done, of how many. Throws InputError where
 /// the workloads differ in their operations, and where no point can be simulated.

@@ -125,21 +125,39 @@ std::string fastest_sentence(const BoardComparison& comparison, const std::vecto
   const ComparedPoint& point = point_of(comparison, *fastest->best);
   const Candidate& candidate = candidate_of(comparison, *fastest->best);
   const double joules = joules_per_unit(point, candidate);
+  const double rate = of_each_gpu(point, candidate);
+  const bool any_faster = std::ranges::any_of(comparison.points, [rate](const ComparedPoint& one) {
+    return std::ranges::any_of(one.candidates, [&](const Candidate& other) {
+      return other.is_possible() && !other.fits() && of_each_gpu(one, other) > rate;
+    });
+  });
   return fmt::format(
-      " Fastest of all: {} on {}, {} {}{} per second{}{}; {}.", choice_words(point, candidate), place_words(point),
-      rate_words(per_second(point, candidate)), point.pass.unit(), point.pass.unit() == "pass" ? "es" : "s",
-      joules > 0 ? fmt::format(", {:.3g} J for each", joules) : "",
+      " Fastest of all{}: {} on {}, {} {}{} per second{}{}; {}.", any_faster ? " that fit" : "",
+      choice_words(point, candidate), place_words(point), rate_words(per_second(point, candidate)), point.pass.unit(),
+      point.pass.unit() == "pass" ? "es" : "s", joules > 0 ? fmt::format(", {:.3g} J for each", joules) : "",
       fastest->second ? fmt::format(", {:.2f}x of {}", fastest->gain, words_of(comparison, *fastest->second)) : "",
       largest_part(candidate));
 }
 
-/// The cases in which 2:4 is the fastest, and what it gains over dense weights of the same type.
+/// Whether dense weights of the same type would be faster than `pick`, which is 2:4, but do not fit.
+bool stands_in_for_dense(const BoardComparison& comparison, const Pick& pick) {
+  const Candidate& sparse = candidate_of(comparison, pick);
+  return std::ranges::any_of(point_of(comparison, pick).candidates, [&](const Candidate& dense) {
+    return !dense.sparse && dense.is_possible() && !dense.fits() && dense.us < sparse.us;
+  });
+}
+
+/// The cases in which 2:4 is the fastest, or would not be if dense weights fitted, and what it gains over dense weights
+/// of the same type.
 std::string sparsity_sentence(const BoardComparison& comparison, const std::vector<Decision>& decisions) {
   std::size_t wins = 0;
   std::size_t decided = 0;
+  std::size_t in_place_of_dense = 0;
   for (const Decision& decision : decisions) {
+    const bool is_sparse = decision.best && candidate_of(comparison, *decision.best).sparse;
     decided += decision.best ? 1 : 0;
-    wins += decision.best && candidate_of(comparison, *decision.best).sparse ? 1 : 0;
+    wins += is_sparse ? 1 : 0;
+    in_place_of_dense += is_sparse && stands_in_for_dense(comparison, *decision.best) ? 1 : 0;
   }
   const ComparedPoint* most = nullptr;
   for (const ComparedPoint& point : comparison.points) {
@@ -150,10 +168,14 @@ std::string sparsity_sentence(const BoardComparison& comparison, const std::vect
   if (most == nullptr || decided == 0) {
     return "";
   }
+  const std::string why = in_place_of_dense == 0 ? ""
+                          : in_place_of_dense == wins
+                              ? ", as dense weights do not fit"
+                              : fmt::format(", in {} of them as dense weights do not fit", in_place_of_dense);
   return fmt::format(
-      " 2:4 is the fastest in {} of {} cases; it is at best {:.2f}x as fast as dense weights of "
+      " 2:4 is the {} in {} of {} cases{}; it is at best {:.2f}x as fast as dense weights of "
       "the same type ({} on {}).",
-      wins, decided, *most->total.gain(), most->type, place_words(*most));
+      why.empty() ? "fastest" : "choice", wins, decided, why, *most->total.gain(), most->type, place_words(*most));
 }
 
 /// How many choices are surer than the error of gains.

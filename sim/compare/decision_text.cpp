@@ -147,6 +147,13 @@ std::string choice_lines(const BoardComparison& comparison, const Decision& deci
   return out;
 }
 
+/// Why it is not known how much memory a candidate takes; "": it is, or the board does not say how much it has.
+std::string unknown_memory(const ComparedPoint& point) {
+  const bool any = std::ranges::any_of(
+      point.candidates, [](const Candidate& candidate) { return candidate.is_possible() && !candidate.memory; });
+  return any && !point.does_not_fit.empty() ? "it " + point.does_not_fit : "";
+}
+
 std::string evidence_lines(const BoardComparison& comparison) {
   std::string out;
   std::set<std::pair<std::string, std::string>> told;
@@ -165,21 +172,23 @@ std::string decision_text(const BoardComparison& comparison) {
   std::string out =
       report::wrapped(decision_verdict(comparison), report::kTextWidth) + "Numbers: " + comparison.made_by + ".\n";
   Reasons reasons;
-  std::set<std::string> no_energy;
+  std::set<std::string> unknown;
   for (const Decision& decision : decisions_of(comparison)) {
     const ComparedPoint& first = comparison.points[decision.points.front()];
     out += title_of(first) + head_of(first.pass);
     for (const std::size_t place : decision.points) {
       const ComparedPoint& point = comparison.points[place];
       out += rows_of(point, place, decision, reasons);
-      if (!point.no_energy.empty()) {
-        no_energy.insert(point.no_energy);
+      for (const std::string& why : {point.no_energy, unknown_memory(point)}) {
+        if (!why.empty()) {
+          unknown.insert(why);
+        }
       }
     }
     out += choice_lines(comparison, decision);
   }
   out += "\n" + reasons.text();
-  for (const std::string& reason : no_energy) {
+  for (const std::string& reason : unknown) {
     out += report::wrapped("n/a: " + reason, report::kTextWidth);
   }
   return out + evidence_lines(comparison) +

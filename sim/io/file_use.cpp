@@ -41,7 +41,7 @@ std::string identity(const std::filesystem::path& path) {
   return error ? target.string() : place.string();
 }
 
-[[noreturn]] void refuse(const std::string& output) {
+[[noreturn]] void refuse_output(const std::string& output) {
   throw base::InputError(output + ": this file is read, so it is not written over");
 }
 
@@ -55,7 +55,7 @@ void announce_input(const std::filesystem::path& path) {
   const std::string file = identity(path);
   const std::lock_guard lock(file_use.mutex);
   if (const auto found = file_use.outputs.find(file); found != file_use.outputs.end()) {
-    refuse(found->second.option + " " + found->second.shown);
+    refuse_output(found->second.option + " " + found->second.shown);
   }
   file_use.inputs.insert(file);
 }
@@ -65,7 +65,7 @@ void announce_output(std::string_view option, const std::filesystem::path& path)
   const std::string shown = printable(path.string());
   const std::lock_guard lock(file_use.mutex);
   if (file_use.inputs.contains(file)) {
-    refuse(fmt::format("{} {}", option, shown));
+    refuse_output(fmt::format("{} {}", option, shown));
   }
   const auto [found, fresh] = file_use.outputs.insert({file, {std::string(option), shown}});
   if (!fresh) {
@@ -77,7 +77,7 @@ void require_no_input(const std::filesystem::path& path) {
   const std::string file = identity(path);
   const std::lock_guard lock(file_use.mutex);
   if (file_use.inputs.contains(file)) {
-    refuse(printable(path.string()));
+    refuse_output(printable(path.string()));
   }
 }
 

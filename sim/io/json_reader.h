@@ -30,6 +30,16 @@ struct JsonPlace {
   [[noreturn]] void fail(fmt::format_string<First, Args...> problem, First&& first, Args&&... args) const {
     fail(fmt::format(problem, std::forward<First>(first), std::forward<Args>(args)...));
   }
+
+  /// What `read` returns; its InputError names this place.
+  template <typename Read>
+  auto named(Read read) const {
+    try {
+      return read();
+    } catch (const base::InputError& error) {
+      fail(error.what());
+    }
+  }
 };
 
 /// Parses `text`, more strictly than JSON asks: a key twice in one object and nesting deeper than
@@ -78,11 +88,7 @@ class JsonObject {
   template <typename Parse>
   auto parsed(std::string_view key, Parse parse) const {
     const std::string word = text(key);
-    try {
-      return parse(word);
-    } catch (const base::InputError& error) {
-      (place_ / key).fail(error.what());
-    }
+    return (place_ / key).named([&] { return parse(word); });
   }
   /// The place of the text among `words`; 0 where the key is absent.
   std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;

@@ -175,10 +175,8 @@ std::int64_t Tensor::elements() const {
 
 OpenedTensors open_tensors(const std::filesystem::path& path) {
   const std::string shown = printable(path.string());
+  require_regular_file(path);
   std::error_code error;
-  if (!std::filesystem::is_regular_file(path, error)) {
-    throw base::InputError(shown + ": no such file");
-  }
   OpenedTensors opened{std::ifstream(path, std::ios::binary), 0};
   opened.size = std::filesystem::file_size(path, error);
   if (!opened.stream || error) {

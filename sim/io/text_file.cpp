@@ -10,18 +10,46 @@
 
 #include <fstream>
 #include <system_error>
+#include <unistd.h>
 
 namespace sptc::io {
-std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
-  const std::string shown = printable(path.string());
+namespace {
+
+/// What is at `path`. Throws InputError "no such `what`" where nothing is, or why that is not to be seen.
+std::filesystem::file_status status_of(const std::filesystem::path& path, const char* what) {
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
-  if (!std::filesystem::exists(status)) {
-    throw base::InputError(shown + ": no such file");
+  if (status.type() == std::filesystem::file_type::not_found) {
+    refuse("{}: no such {}", printable(path.string()), what);
   }
+  if (error) {
+    refuse("{}: cannot be opened for reading: {}", printable(path.string()), error.message());
+  }
+  return status;
+}
+
+}  // namespace
+
+void require_regular_file(const std::filesystem::path& path) {
+  const auto status = status_of(path, "file");
   if (!std::filesystem::is_regular_file(status)) {
-    throw base::InputError(shown + ": not a regular file");
+    refuse("{}: {}not a regular file", printable(path.string()),
+           std::filesystem::is_directory(status) ? "is a directory, " : "");
   }
+}
+
+void require_directory(const std::filesystem::path& path) {
+  if (!std::filesystem::is_directory(status_of(path, "directory"))) {
+    refuse("{}: is a file, not a directory", printable(path.string()));
+  }
+  if (::access(path.c_str(), R_OK | X_OK) != 0) {
+    refuse("{}: this directory cannot be read", printable(path.string()));
+  }
+}
+
+std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes) {
+  const std::string shown = printable(path.string());
+  require_regular_file(path);
   std::ifstream stream(path, std::ios::binary | std::ios::ate);
   if (!stream) {
     throw base::InputError(shown + ": cannot be opened for reading");

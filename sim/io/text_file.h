@@ -19,6 +19,12 @@ template <typename... Args>
   throw base::InputError(fmt::format(message, std::forward<Args>(args)...));
 }
 
+/// Throws InputError unless a regular file is at `path`.
+void require_regular_file(const std::filesystem::path& path);
+
+/// Throws InputError unless `path` is a directory whose files can be listed and opened.
+void require_directory(const std::filesystem::path& path);
+
 /// The bytes of a regular file of at most `max_bytes`. Throws InputError where there is no such
 /// file, it cannot be read, or it is larger.
 std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_bytes);

@@ -15,6 +15,7 @@
 #include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
@@ -329,6 +330,9 @@ DataType parse_executed_type(std::string_view name) {
       return type;
     }
     names.push_back(numerics::name(type));
+  }
+  if (asked || kernels::parse_weight_format(name)) {
+    io::refuse("there are no rules for 2:4 weights of {}, only for those of {}", name, fmt::join(names, ", "));
   }
   throw base::InputError("unknown type " + base::unknown_name(io::printable(name), names));
 }

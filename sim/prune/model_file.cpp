@@ -215,10 +215,14 @@ class OnnxModel : public ModelFile {
 std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
+    io::require_directory(path);
     if (std::filesystem::exists(path / kIndexName, error)) {
       return open_shards(path / kIndexName);
     }
     constexpr std::string_view kOnlyShard = "model.safetensors";
+    if (!std::filesystem::exists(path / kOnlyShard, error)) {
+      io::refuse("{}: is a directory without {} or {}", io::printable(path.string()), kIndexName, kOnlyShard);
+    }
     auto model = std::make_unique<SafetensorsModel>(path / kOnlyShard);
     model->add(path / kOnlyShard, std::string(kOnlyShard));
     model->set_directory(path);

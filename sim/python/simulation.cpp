@@ -172,6 +172,7 @@ GivenWorkload one_gemm(std::int64_t m, std::int64_t n, std::int64_t k, std::int6
 Run simulated(const GivenWorkload& workload, const LoadedArchitecture& architecture, const OptionTexts& given,
               bool explain, bool what_ifs, const nb::object& callback) {
   SimulationOptions options = simulation_options(given);
+  run::require_link_used(options);
   const bool wants_what_ifs = what_ifs || explain;
   const run::ProgressCallback progress = progress_of(callback);
   const nb::gil_scoped_release unlocked;

@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using check::kernel::KernelDiagnosis;
 
-std::string verdict_of(const KernelDiagnosis& diagnosis) {
+std::string verdict_of(const check::kernel::KernelData& data, const KernelDiagnosis& diagnosis) {
   const std::size_t elements = diagnosis.comparison.elements, wrong = diagnosis.comparison.mismatches;
   if (diagnosis.bit_exact()) {
     return fmt::format("D is right: all {} elements are equal, bit for bit.", elements);
@@ -31,8 +31,10 @@ std::string verdict_of(const KernelDiagnosis& diagnosis) {
   return fmt::format("D differs in {} of {} elements: {}.", wrong, elements,
                      !diagnosis.fitting.empty()       ? diagnosis.fitting.front().text
                      : diagnosis.location.has_fault() ? "some places are explained, others are not"
-                     : diagnosis.may_be_order()       ? "all may be rounding in another order of the sums"
-                                                      : "why is not known");
+                     : diagnosis.beyond_rounding.has_fault()
+                         ? "as far as rounding lets tell, " + text_of(diagnosis.beyond_rounding, data)
+                     : diagnosis.may_be_order() ? "all may be rounding in another order of the sums"
+                                                : "why is not known");
 }
 
 /// [label, words] of each line behind the first.
@@ -71,7 +73,7 @@ std::string crosscheck_page(const check::kernel::KernelCase& kernel, const Kerne
   Json json{{"version", program_version()},
             {"command", command},
             {"name", answer.substr(0, answer.find('\n'))},
-            {"verdict", verdict_of(diagnosis)},
+            {"verdict", verdict_of(kernel.data, diagnosis)},
             {"answer", answer_json(answer)},
             {"map", nullptr}};
   if (!diagnosis.bit_exact()) {

@@ -66,13 +66,15 @@ std::vector<Row> rows_of(const run::RunResult& result) {
     add("tokens per second and user", [](const auto& t) { return number(1e6 / t.latency_us); });
   }
   if (totals[0] != nullptr && totals[0]->energy_uj) {
-    add("average power W", [](const auto& t) { return number(*t.power_w); });
-    add(inputs > 0 ? "joules per input" : "joules per pass",
-        [batch](const auto& t) { return number(*t.energy_uj * 1e-6 / batch); });
+    const bool several = pass.gpus > 1;
+    const auto joules = [&](std::string_view unit, double units) {
+      add(fmt::format("joules per {}{}", unit, several ? ", all GPUs" : ""),
+          [share = pass.gpus / units](const auto& t) { return number(*t.energy_uj * 1e-6 * share); });
+    };
+    add(several ? "average power W, each GPU" : "average power W", [](const auto& t) { return number(*t.power_w); });
+    joules(inputs > 0 ? "input" : "pass", batch);
     if (pass.stage != Stage::kOther) {
-      const double share = pass.gpus / tokens;
-      add(pass.gpus > 1 ? "joules per token, all GPUs" : "joules per token",
-          [share](const auto& t) { return number(*t.energy_uj * 1e-6 * share); });
+      joules("token", tokens);
     }
   }
   add("clock MHz", [](const auto& t) { return fmt::format("{:.0f}", t.clock_mhz); });
@@ -140,7 +142,7 @@ std::string engine_text(const run::RunResult& result) {
   return result.inference->engine + (version.empty() ? "" : " " + version);
 }
 
-/// "memory of 80 GiB, dense: 141.5 = weights 131.4 + cache 10.0 + activations 0.1".
+/// "memory of 80 GiB, 2:4: 49.4 = weights 43.7 + metadata 5.4 + cache 0.2", or "does not fit 80 GiB, dense: ..".
 std::string memory_line(const std::string& weights, const run::MemoryUse& use) {
   using run::kGib;
   constexpr double kLeast = 0.05;
@@ -154,7 +156,8 @@ std::string memory_line(const std::string& weights, const run::MemoryUse& use) {
       parts += fmt::format("{}{} {:.1f}", parts.empty() ? " = " : " + ", name, bytes / kGib);
     }
   }
-  return fmt::format("memory of {:.0f} GiB, {}: {:.1f}{}", use.capacity / kGib, weights, use.total() / kGib, parts);
+  return fmt::format("{} {:.0f} GiB, {}: {:.1f}{}", use.fits() ? "memory of" : "does not fit", use.capacity / kGib,
+                     weights, use.total() / kGib, parts);
 }
 
 std::vector<std::string> not_modelled(const run::InferenceResult& inference) {
@@ -199,8 +202,10 @@ std::string inference_text(const run::RunResult& result, bool verbose) {
     out += line_of(line);
   }
   for (const auto& [weights, use] : {std::pair(std::string("dense"), &result.dense_memory),
-                                     std::pair(std::string(sparse_column(result)), &result.sparse_memory)}) {
-    out += *use && result.reports_memory ? "  " + memory_line(weights, **use) + "\n" : "";
+                                     std::pair(std::string(sparse_column(result)), &result.sparse_memory),
+                                     std::pair(std::string("fastest mix"), &result.mix_memory)}) {
+    const bool is_told = use != &result.mix_memory || (*use && !(*use)->fits());
+    out += *use && is_told && result.reports_memory ? "  " + memory_line(weights, **use) + "\n" : "";
   }
   for (const std::string& line : not_modelled(*result.inference)) {
     out += "  " + line + "\n";

@@ -15,11 +15,27 @@ namespace {
 
 constexpr std::size_t kWidestName = 40;
 
-/// "limited by 300 W" of "limited by 300 W, at most boost".
+/// Whether a pass, or without an engine a launch, takes more than the power limit at the lowest clock.
+bool exceeds_limit(const run::RunResult& result) {
+  bool exceeded = false;
+  if (const auto& inference = result.inference) {
+    for (const auto* const pass : {&inference->dense, &inference->sparse, &inference->mix}) {
+      exceeded = exceeded || (*pass && (*pass)->limit_exceeded);
+    }
+    return exceeded;
+  }
+  result.for_each_variant([&](const run::OperationResult& /*op*/, const run::VariantResult& variant, bool /*sparse*/) {
+    exceeded = exceeded || (variant.energy && variant.energy->limit_exceeded);
+  });
+  return exceeded;
+}
+
+/// "clock limited by 300 W" of "limited by 300 W, at most boost", and whether even the lowest clock takes more.
 std::string clock_words(const run::RunResult& result) {
   for (const auto& [key, value] : result.options) {
     if (key == "clock") {
-      return "clock " + value.substr(0, value.find(','));
+      return "clock " + value.substr(0, value.find(',')) +
+             (exceeds_limit(result) ? ", exceeded even at the lowest clock" : "");
     }
   }
   return "";

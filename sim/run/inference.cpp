@@ -182,9 +182,6 @@ class Inference {
       epilogues += us * static_cast<double>(kernel.plan.count);
     }
     add("what epilogues of kernels that cut K compute", epilogues);
-    if (network_.vectors.empty() && !network_.engine.gemms_only) {
-      parts.push_back({"all operations beside GEMMs: the workload does not list them", {}});
-    }
     return parts;
   }
 
@@ -308,19 +305,21 @@ class Inference {
     return gemm.sparse && gemm.sparse_us < gemm.dense_us;
   }
 
-  /// Kernel by kernel a mix may be slower than one of the others, whose calls take the host less time: then it is that.
+  /// Weight by weight a mix may be slower than all dense or all 2:4, whose calls take the host less time or whose power
+  /// leaves them a higher clock: then it is the faster one of these.
   void require_fastest_mix(InferenceResult& result) const {
     const bool sparse = result.sparse->latency_us < result.dense->latency_us;
     const InferenceTotals& other = sparse ? *result.sparse : *result.dense;
-    if (result.mix->latency_us <= other.latency_us || result.mix->waiting_us <= other.waiting_us) {
+    if (result.mix->latency_us <= other.latency_us) {
       return;
     }
+    const bool waits = result.mix->waiting_us > other.waiting_us;
     result.mix = other;
     for (std::size_t i = 0; i < kernels_.size(); ++i) {
       InferenceKernel& row = result.kernels[i];
       const bool takes = sparse && kernels_[i].sparse.has_value();
       if (row.takes_sparse != takes && row.group == workload::WorkGroup::kGemm) {
-        row.reason += ", but the GPU would wait longer for the host";
+        row.reason += waits ? ", but the GPU would wait longer for the host" : ", but power would limit the clock";
       }
       row.takes_sparse = takes;
     }
@@ -442,6 +441,7 @@ class Inference {
     totals.latency_us = time.latency_us + between_passes_us_;
     totals.waiting_us = time.waiting_us + between_passes_us_;
     if (!powers.empty()) {
+      totals.limit_exceeded = powers.front().limit_exceeded;
       joules += totals.waiting_us * 1e-6 * energy::idle_w(*options_.power);
       totals.energy_uj = joules * 1e6;
       totals.power_w = joules / (totals.latency_us * 1e-6);
@@ -484,15 +484,16 @@ void run_inference(const workload::Workload& workload, const AskedWork& work, co
                    RunResult& result) {
   const std::int64_t inputs = options.inputs_of_gpu(workload.inputs);
   const network::EngineSpec engine = network::for_pass(*options.network_engine, work.operations, inputs);
-  if (!engine.gemms_only && work.vectors.empty()) {
-    result.notes.push_back("the workload has no operations beside GEMMs: what engine '" + engine.name +
-                           "' needs for them is not part of its time");
-  }
   const std::vector<workload::VectorOperation> none;
   const network::Network network{work.operations, engine.gemms_only ? none : work.vectors, engine};
   const double between_passes_us = engine.step_us + engine.sequence_us * static_cast<double>(inputs);
   result.inference = Inference(network, gpu, options, between_passes_us, kernels, switching).result();
   result.inference->batch = workload.inputs;
+  if (!engine.gemms_only && workload.vectors.empty()) {
+    result.notes.push_back("the workload has no operations beside GEMMs: what engine '" + engine.name +
+                           "' needs for them is not part of its time");
+    result.inference->not_modelled.push_back({kBesideGemms, {}});
+  }
   add_not_taken(workload, *result.inference);
 }
 

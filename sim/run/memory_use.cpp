@@ -5,6 +5,8 @@
 #include "models/sparsity/pattern.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/run/asked_work.h"
+#include "sim/run/network/kernel_plan.h"
+#include "sim/run/pass_kind.h"
 #include "sim/run/run_parts.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/dense_role.h"
@@ -36,12 +38,21 @@ using workload::VectorOperation;
 constexpr double kBitsPerByte = 8;
 constexpr double kTensorBytes = 2;  ///< of an element between kernels
 
+/// Whether the network has to keep keys and values.
+bool writes_text(const workload::Workload& workload) {
+  return pass_kind(workload).stage != PassKind::Stage::kOther;
+}
+
 /// Bytes of a network, part by part.
 class Counter {
  public:
   Counter(const workload::Workload& workload, const std::vector<Operation>& operations,
           const std::vector<VectorOperation>& vectors, const SimulationOptions& options)
-      : inputs_(options.inputs_of_gpu(workload.inputs)), operations_(operations), vectors_(vectors), options_(options) {
+      : inputs_(options.inputs_of_gpu(workload.inputs)),
+        operations_(operations),
+        vectors_(vectors),
+        options_(options),
+        writes_text_(writes_text(workload)) {
     for (const Operation& op : operations_) {
       if (workload::is_expert(op)) {
         active_[experts_of(op)] += op.batch;
@@ -116,7 +127,8 @@ class Counter {
     }
   }
 
-  /// What is appended for a token, for each that the first product of an attention reads.
+  /// What is appended for one token counts for each that the first product of an attention reads. Where nothing says
+  /// what that is, the products have its keys and values: queries that share them are columns of one product.
   void add_cache(MemoryUse& use) const {
     for (std::size_t i = 0; i + 1 < operations_.size(); ++i) {
       const Operation& scores = operations_[i];
@@ -124,10 +136,12 @@ class Counter {
       if (scores.weight || context.weight || scores.batch != context.batch || scores.shape.m != context.shape.k) {
         continue;
       }
-      if (const VectorOperation* const token = last_before(i, VectorKind::kKvAppend)) {
-        use.cache += product({token->columns, scores.shape.m, scores.count, inputs_}) *
-                     numerics::storage_bits(scores.dtype) / kBitsPerByte;
-      }
+      const VectorOperation* const token = last_before(i, VectorKind::kKvAppend);
+      const double columns = token != nullptr ? product({token->columns, inputs_})
+                             : writes_text_   ? product({network::columns_of_token(scores, context), scores.batch})
+                                              : 0;
+      use.cache +=
+          columns * product({scores.shape.m, scores.count}) * numerics::storage_bits(scores.dtype) / kBitsPerByte;
     }
     for (const VectorOperation& op : vectors_) {
       if (op.kind == VectorKind::kState) {
@@ -172,6 +186,7 @@ class Counter {
   const std::vector<Operation>& operations_;
   const std::vector<VectorOperation>& vectors_;
   const SimulationOptions& options_;
+  bool writes_text_;
   std::map<std::string, std::int64_t> active_;  ///< experts with tokens, by experts_of()
   const Operation* output_ = nullptr;           ///< the weight that makes the results; null: none
 };
@@ -206,10 +221,9 @@ std::string parts_text(const MemoryUse& use, int digits) {
   return text + fmt::format(", {:.{}f} in all", use.total() / kGib, digits);
 }
 
-}  // namespace
-
-std::optional<MemoryUse> memory_use(const workload::Workload& workload, const AskedWork& work,
-                                    const SimulationOptions& options, const gpu::GpuSpec& gpu, bool sparse_weights) {
+/// memory_use() without what nobody says of the cache.
+std::optional<MemoryUse> known_use(const workload::Workload& workload, const AskedWork& work,
+                                   const SimulationOptions& options, const gpu::GpuSpec& gpu, bool sparse_weights) {
   const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
   // Training leaves activations that wait for their gradients and states of the optimiser
   // uncounted.
@@ -219,15 +233,33 @@ std::optional<MemoryUse> memory_use(const workload::Workload& workload, const As
   return Counter(workload, work.operations, work.vectors, options).count(capacity, sparse_weights);
 }
 
+/// Whether more than `use` is needed, and nobody says how much.
+bool lacks_cache(const workload::Workload& workload, const MemoryUse& use) {
+  return use.cache == 0 && writes_text(workload);
+}
+
+}  // namespace
+
+std::optional<MemoryUse> memory_use(const workload::Workload& workload, const AskedWork& work,
+                                    const SimulationOptions& options, const gpu::GpuSpec& gpu, bool sparse_weights) {
+  const auto use = known_use(workload, work, options, gpu, sparse_weights);
+  return use && use->fits() && lacks_cache(workload, *use) ? std::nullopt : use;
+}
+
 std::string does_not_fit(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
                          const gpu::GpuSpec& gpu) {
   const bool has_sparse = options.variants != Variants::kDense && gpu.sm.tensor_core.selector_inputs > 1;
   const bool has_dense = options.variants != Variants::kSparse || !has_sparse;
-  const auto dense = memory_use(workload, work, options, gpu, false);
-  const auto sparse = memory_use(workload, work, options, gpu, true);
+  const auto dense = known_use(workload, work, options, gpu, false);
+  const auto sparse = known_use(workload, work, options, gpu, true);
+  const bool is_bound = dense && lacks_cache(workload, *dense);
   const bool dense_fits = !dense || !has_dense || dense->fits();
   if (dense_fits && (!sparse || !has_sparse || sparse->fits())) {
-    return "";
+    return !is_bound
+               ? ""
+               : fmt::format(
+                     "may or may not fit the {:.0f} GiB of {}: the workload does not say how large its KV cache is",
+                     dense->capacity / kGib, gpu.name);
   }
   const MemoryUse& first = dense_fits ? *sparse : *dense;
   const int gpus = options.gpus();
@@ -238,7 +270,9 @@ std::string does_not_fit(const workload::Workload& workload, const AskedWork& wo
                   parts_text(first, digits), boards_needed(first, options));
   if (!dense_fits && has_sparse && sparse->total() < dense->total()) {
     text += fmt::format("with 2:4 weights it takes {:.{}f} GiB{}; ", sparse->total() / kGib, digits_of(*sparse),
-                        sparse->fits() ? " and fits" : boards_needed(*sparse, options));
+                        !sparse->fits() ? boards_needed(*sparse, options)
+                        : is_bound      ? " beside a KV cache whose size the workload does not say"
+                                        : " and fits");
   }
   return text + "the figures are those of a board that had the room";
 }

@@ -34,6 +34,8 @@ struct MemoryUse {
 /// What `work` takes, which is `workload` as asked_work() has it for `options`; `sparse_weights`:
 /// weights that may be 2:4 are. Nothing where the board does not say how much it holds, or the
 /// workload how many inputs it has: a list of launches does not tell which of them share a weight.
+/// Nor where it lists no attention of a network that writes text, whose cache is not known then,
+/// unless the rest alone does not fit.
 ///
 /// Experts without tokens in this pass are there as well: as many as the routing before them
 /// chooses among, or with --ep the part of one GPU. A table of embeddings has the rows of the

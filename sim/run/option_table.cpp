@@ -35,10 +35,10 @@ constexpr int kMostGpus = 8;
 constexpr int kMostExpertGpus = 72;  ///< that NVLink joins (NVIDIA, GB200 NVL72)
 
 double parse_amount(What what, const Text& text, std::string_view unit) {
-  constexpr double kMost = 100000;
+  constexpr double kLeast = 0.001, kMost = 100000;
   double amount = 0;
-  if (!parse_number(text, amount) || !(amount > 0) || amount > kMost) {
-    throw base::InputError(fmt::format("{} must be a number of {} above 0 and at most {}, not '{}'", what, unit, kMost,
+  if (!parse_number(text, amount) || !(amount >= kLeast && amount <= kMost)) {
+    throw base::InputError(fmt::format("{} must be a number of {} from {} to {}, not '{}'", what, unit, kLeast, kMost,
                                        io::printable(text)));
   }
   return amount;

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "models/base/shape.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
+#include "sim/run/kernel_runner.h"
+#include "sim/run/memory_use.h"
 #include "sim/run/run.h"
 #include "sim/run/run_parts.h"
 #include "sim/workload/dense_role.h"
@@ -230,6 +233,30 @@ void add_note_on_training(const SimulationOptions& options, RunResult& result) {
                   beside ? "; what chooses and masks 2:4 values needs an engine, such as --engine xformers" : ""));
 }
 
+/// Says which launch alone has more to keep than the memory of the board, where a network does not say it of the whole.
+void add_note_on_memory(const std::vector<workload::Operation>& operations, const SimulationOptions& options,
+                        const gpu::GpuSpec& gpu, RunResult& result) {
+  constexpr double kBitsPerByte = 8;
+  const auto bytes_of = [&](const workload::Operation& op) {
+    const auto& [m, n, k] = op.shape;
+    const int bits = numerics::storage_bits(op.dtype);
+    const bool is_float = numerics::info(op.dtype).is_float();
+    const numerics::DataType d = type_of_d(op, options).value_or(is_float ? op.dtype : numerics::DataType::kS32);
+    return (base::product({m, k, op.batch}) * op.storage.a_bits(bits) +
+            base::product({k, n, op.batch}) * op.distinct_b() * bits +
+            base::product({m, n, op.batch}) * numerics::storage_bits(d)) /
+           kBitsPerByte;
+  };
+  const auto largest = std::ranges::max_element(operations, {}, bytes_of);
+  const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());
+  if (capacity > 0 && result.does_not_fit.empty() && largest != operations.end() && bytes_of(*largest) > capacity) {
+    result.notes.push_back(
+        fmt::format("A, B and D of '{}' take {:.0f} GiB with dense weights, more than the {:.0f} GiB of {}: the "
+                    "figures are those of a board that had the room",
+                    io::printable(largest->name), bytes_of(*largest) / kGib, capacity / kGib, gpu.name));
+  }
+}
+
 /// Says what lies where with --ep.
 void add_note_on_experts(const SimulationOptions& options, RunResult& result) {
   if (options.expert_parallel > 1) {
@@ -280,6 +307,7 @@ void add_notes(const workload::Workload& workload, const AskedWork& work, const 
   add_note_on_search(options, gpu, result);
   add_note_on_training(options, result);
   add_note_on_experts(options, result);
+  add_note_on_memory(work.operations, options, gpu, result);
   add_note_on_feeds(gpu, result);
   if (work.no_kernels.empty()) {
     add_note_on_weights(options, result);

@@ -25,8 +25,9 @@ class ValueFiles;
 std::vector<std::pair<std::string, std::string>> describe(const SimulationOptions& options);
 
 /// What the memory of `gpu` cannot hold, part by part (sim/run/memory_use.h), in a sentence with
-/// the number of boards that it takes and what 2:4 weights make of it; empty where all fits as far
-/// as that is known. `work`: what asked_work() has of `workload`, that of one of several GPUs.
+/// the number of boards that it takes and what 2:4 weights make of it, or that nobody says how large
+/// the cache is; empty where all fits as far as that is known. `work`: what asked_work() has of
+/// `workload`, that of one of several GPUs.
 std::string does_not_fit(const workload::Workload& workload, const AskedWork& work, const SimulationOptions& options,
                          const gpu::GpuSpec& gpu);
 

@@ -202,6 +202,7 @@ struct InferenceTotals {
   double clock_mhz = 0;
   double waiting_us = 0;  ///< of it the GPU waits for the host
   std::optional<double> energy_uj, power_w;
+  bool limit_exceeded = false;  ///< even the lowest clock takes more than the power limit
   /// Time of the kernels by WorkGroup.
   std::array<double, workload::kWorkGroups> group_us{};
 };
@@ -211,6 +212,9 @@ struct NotModelled {
   std::string what;
   std::optional<double> share;  ///< nothing: not known
 };
+
+/// NotModelled::what of a workload that lists no more.
+inline constexpr const char* kBesideGemms = "all operations beside GEMMs: the workload does not list them";
 
 struct InferenceResult {
   std::string engine;

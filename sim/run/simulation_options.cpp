@@ -49,6 +49,12 @@ SimulationOptions times_alone(SimulationOptions options) {
   return options;
 }
 
+void require_link_used(const SimulationOptions& options) {
+  if (options.link_gb_per_s > 0 && options.gpus() == 1) {
+    throw base::InputError("--link has no effect without --tp or --ep, which take several GPUs");
+  }
+}
+
 void require_consistent(const SimulationOptions& options) {
   if (options.memory.empty() && !options.memory_config.empty()) {
     throw base::InputError("--memory-config has no effect without --memory");

@@ -208,6 +208,10 @@ void require_nothing_saved(const SimulationOptions& options, std::string_view wh
 /// Throws InputError where two options contradict each other.
 void require_consistent(const SimulationOptions& options);
 
+/// Throws InputError where `options` have links that none of their GPUs needs; a comparison of types asks for several
+/// numbers of GPUs, and looks itself.
+void require_link_used(const SimulationOptions& options);
+
 /// `options` of a run that is asked for times and energies alone: no value is checked or saved, and
 /// no launch explained.
 SimulationOptions times_alone(SimulationOptions options);

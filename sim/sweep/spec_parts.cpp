@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <new>
+#include <system_error>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -151,7 +152,7 @@ workload::DimLists read_dims(const io::JsonObject& object, const std::set<std::s
 void add_sources(const json& value, const io::JsonPlace& place, const std::filesystem::path& folder,
                  const std::set<std::string>& varied, std::vector<WorkloadSource>& sources) {
   if (value.is_string()) {
-    sources.push_back({resolved(value.get<std::string>(), folder), {}, {}, place});
+    sources.push_back({named_file(value.get<std::string>(), folder, place), {}, {}, place});
     return;
   }
   if (!value.is_object()) {
@@ -166,7 +167,7 @@ void add_sources(const json& value, const io::JsonPlace& place, const std::files
   object.allow_only({"file", "dims"});
   const workload::DimLists lists = object.has("dims") ? read_dims(object.object("dims"), varied) : workload::DimLists{};
   for (const workload::NamedDims& dims : workload::combinations(lists)) {
-    sources.push_back({resolved(object.text("file"), folder), dims, {}, place});
+    sources.push_back({named_file(object.text("file"), folder, place / "file"), dims, {}, place});
   }
 }
 
@@ -204,9 +205,16 @@ std::vector<json> read_axis_values(const io::JsonObject& axis, bool zipped) {
   return values;
 }
 
-std::filesystem::path resolved(const std::string& path, const std::filesystem::path& folder) {
+std::filesystem::path named_file(const std::string& path, const std::filesystem::path& folder,
+                                 const io::JsonPlace& place) {
   const std::filesystem::path given(path);
-  return given.is_absolute() ? given : (folder / given).lexically_normal();
+  const std::filesystem::path file = given.is_absolute() ? given : (folder / given).lexically_normal();
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    const std::filesystem::path whole = std::filesystem::absolute(file, error).lexically_normal();
+    place.fail("{}: no such file", io::printable(whole.string()));
+  }
+  return file;
 }
 
 std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec, const std::filesystem::path& folder,
@@ -238,7 +246,7 @@ SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDim
   }
   workload::NamedDims dims = source.dims;
   dims.insert(more.begin(), more.end());
-  result.workload = workload::read_workload(source.file, dims);
+  result.workload = source.place.named([&] { return workload::read_workload(source.file, dims); });
   result.digest = fingerprint_of_file(source.file);
   if (result.workload.network) {
     result.digest = fingerprint(result.digest + fingerprint_of_file(result.workload.network->file));

@@ -101,8 +101,10 @@ class SpecReader {
         place.fail("must be the name or path of an architecture, not {}", io::describe(array[i]));
       }
       const std::string word = array[i].get<std::string>();
-      const std::string file = config::is_path(word) ? resolved(word, spec_.file.parent_path()).string() : word;
-      config::DocumentedArchitecture architecture = config::load_documented_architecture(file);
+      const std::string file =
+          config::is_path(word) ? named_file(word, spec_.file.parent_path(), place).string() : word;
+      config::DocumentedArchitecture architecture =
+          place.named([&] { return config::load_documented_architecture(file); });
       const std::string name = architecture.value.gpu.name;
       if (std::ranges::count(axis.values, json(name)) > 0) {
         place.fail("a second architecture is called '{}'", io::printable(name));

@@ -82,7 +82,10 @@ struct WorkloadSource {
   io::JsonPlace place;
 };
 
-std::filesystem::path resolved(const std::string& path, const std::filesystem::path& folder);
+/// The file at `path`, which a spec in `folder` names at `place`. Throws InputError with the whole path where there is
+/// none.
+std::filesystem::path named_file(const std::string& path, const std::filesystem::path& folder,
+                                 const io::JsonPlace& place);
 
 /// What "workloads" of a spec in `folder` lists, one source for every combination of dimensions but
 /// those `varied` by axes. Throws InputError.

@@ -61,6 +61,13 @@ std::int64_t dim_in_range(const std::string& name, std::int64_t value) {
   return value;
 }
 
+void require_context(std::int64_t context, std::int64_t seq) {
+  if (context < seq) {
+    io::refuse("--dim context={} is below seq={}: all tokens that are read count, the new ones among them", context,
+               seq);
+  }
+}
+
 DimLists parse_dim_lists(const std::vector<std::string>& given) {
   DimLists lists;
   for (const std::string& option : given) {

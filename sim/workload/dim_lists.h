@@ -13,6 +13,9 @@ using DimLists = std::vector<std::pair<std::string, std::vector<std::int64_t>>>;
 /// `value` of dimension `name`. Throws InputError where no extent is as small or as large.
 std::int64_t dim_in_range(const std::string& name, std::int64_t value);
 
+/// Throws InputError where a pass reads fewer tokens, `context`, than it has new ones, `seq`.
+void require_context(std::int64_t context, std::int64_t seq);
+
 /// The dimensions of the options --dim in `given`: "batch=1,8,64", "seq=384" or both as
 /// "batch=1,8,64,seq=384". Throws InputError.
 DimLists parse_dim_lists(const std::vector<std::string>& given);

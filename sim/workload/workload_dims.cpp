@@ -214,11 +214,15 @@ constexpr ExtentKey kConvExtents[] = {{"N"}, {"C"},      {"H"}, {"W"},      {"K"
 constexpr const char* kSeq = "seq";
 constexpr const char* kContext = "context";
 
+/// Whether the keys that are read are by default those of the new tokens.
+bool reads_new_tokens(const json& declared) {
+  return declared.contains(kContext) && declared.contains(kSeq) && declared[kContext] == kSeq;
+}
+
 /// Whether one token of each sequence is meant: the keys that are read are given, and by default
 /// they are those of the tokens, whose number is not.
 bool decodes(const json& declared, const NamedDims& given) {
-  return given.contains(kContext) && !given.contains(kSeq) && declared.contains(kContext) && declared.contains(kSeq) &&
-         declared[kContext] == kSeq;
+  return given.contains(kContext) && !given.contains(kSeq) && reads_new_tokens(declared);
 }
 
 /// The dimensions that a workload declares, evaluated when they are asked for.
@@ -242,6 +246,9 @@ class DeclaredDims {
       value(name, place_ / name);
     }
     open_.refuse_unused();
+    if (reads_new_tokens(declared_)) {
+      require_context(values_.at(kContext), values_.at(kSeq));
+    }
     return values_;
   }
 

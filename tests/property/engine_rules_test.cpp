@@ -219,8 +219,8 @@ TEST_F(EngineRules, AHostThatIsSlowIsWaitedForOnlyByShortKernels) {
 TEST_F(EngineRules, TheMixIsNoSlowerThanEitherOfItsParts) {
   for (const std::int64_t batch : {1, 8, 64}) {
     const run::InferenceResult result = run("tensorrt", {{"batch", batch}, {"seq", 128}});
-    EXPECT_LE(result.mix->latency_us, 1.005 * result.dense->latency_us);
-    EXPECT_LE(result.mix->latency_us, 1.005 * result.sparse->latency_us);
+    EXPECT_LE(result.mix->latency_us, result.dense->latency_us);
+    EXPECT_LE(result.mix->latency_us, result.sparse->latency_us);
   }
 }
 
@@ -305,7 +305,7 @@ TEST_F(EngineRules, TransposedResultsSlowSparseWeightsDownAlone) {
   const run::InferenceResult transposed = run("pytorch", dims, "bert_base");
   EXPECT_DOUBLE_EQ(transposed.dense->latency_us, contiguous.dense->latency_us);
   EXPECT_GT(transposed.sparse->latency_us, 1.2 * contiguous.sparse->latency_us);
-  EXPECT_LE(transposed.mix->latency_us, 1.0001 * transposed.sparse->latency_us);
+  EXPECT_LE(transposed.mix->latency_us, transposed.sparse->latency_us);
   // Layer by layer the times add up, with the copies that dense weights do not need.
   double us = 0;
   int copies = 0;

@@ -172,8 +172,8 @@ class Commands(unittest.TestCase):
         self.assertEqual(sptcsim.verify(directory).to_dict(), program("verify", directory))
         ours = sptcsim.microbench("A100", "ldmatrix.x4", warps=2)
         self.assertEqual(ours.to_dict(), program("microbench", "--instruction", "ldmatrix.x4", "--warps", 2))
-        with self.assertRaisesRegex(sptcsim.InputError, "warps must be an integer from 1 to 64, not 65"):
-            sptcsim.microbench(warps=65)
+        with self.assertRaisesRegex(sptcsim.InputError, "warps must be an integer from 1 to 32, not 33"):
+            sptcsim.microbench(warps=33)
 
     def test_energy(self):
         self.assertIn("a100-sxm4-80gb", sptcsim.energies())

@@ -238,10 +238,8 @@ void parse_power_json(std::string_view text, const std::string& file, Capture& c
 }
 
 Capture read_capture(const fs::path& directory) {
+  io::require_directory(directory);
   std::error_code error;
-  if (!fs::is_directory(directory, error)) {
-    throw base::InputError(io::printable(directory.string()) + ": no such directory");
-  }
   Capture capture;
   capture.directory = directory;
   const auto parse = [&](const char* name, auto parser, bool needed) {

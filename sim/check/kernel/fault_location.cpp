@@ -73,6 +73,7 @@ class Search {
 
   /// What explains all of `region`: a family that takes long, or one that does not.
   std::optional<Found> find_in(const Region& region, bool takes_long) {
+    constexpr double kMostOfLine = 0.5;
     const bool is_all = region.elements() == kernel_.computed.size() && !has_found_;
     const Trial place(kernel_, region);
     for (const Family& family : hypotheses::families()) {
@@ -97,7 +98,8 @@ class Search {
         if (share == 1) {
           return Found{region, hypothesis, *reach};
         }
-        if (share > 0 && !takes_long) {  // other orders have the right bits by chance here and there
+        // Other orders have the right bits by chance here and there, and a flipped bit has them in some of a line.
+        if (share > (line ? kMostOfLine : 0) && !takes_long) {
           keep({*reach, hypothesis, share, proposals});
         }
       }

@@ -24,6 +24,8 @@ class KSample {
   /// What the sum of products would have to change by, for the element to be as the kernel returned it; without an
   /// activation.
   double missing_sum() const;
+  /// The factor by which its sum of products would have to be multiplied.
+  double missing_factor() const { return 1 + missing_sum() / prefix_.back(); }
   /// Whether the element may be as the kernel returned it, were `sum` the sum of the products.
   bool may_be(double sum) const;
 

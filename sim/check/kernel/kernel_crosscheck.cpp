@@ -102,6 +102,7 @@ class Diagnosing {
   void explain() {
     const Trial trial(kernel_, whole_);
     std::vector<Scored> scored = try_kernels(trial, nullptr);
+    result_.may_be_chance = !result_.fitting.empty() && !trial.tells_apart(static_cast<double>(result_.tried));
     if (result_.fitting.empty()) {
       result_.location = located(kernel_, nullptr);
       name(result_.location, nullptr);

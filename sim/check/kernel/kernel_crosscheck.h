@@ -40,6 +40,7 @@ struct KernelDiagnosis {
                                       ///< wrong
   FaultLocation location;             ///< where D differs, and what explains single places
   std::vector<Explanation> fitting;   ///< bit for bit, likeliest first; this data tells no more
+  bool may_be_chance = false;         ///< too few words differ to tell a fitting one from the others that were tried
   std::optional<Explanation> nearest;  ///< where none fits: the one that leaves fewest mismatches
   FaultLocation rest;                  ///< what the nearest leaves: places, and what explains some
   ErrorPopulations populations;        ///< where none fits: of the wrong elements

@@ -89,6 +89,7 @@ std::string cause_text(const KernelData& data, const KernelDiagnosis& diagnosis)
     text +=
         fmt::format("{} [{}]: {}\n",
                     !text.empty()                    ? "this data fits as well"
+                    : diagnosis.may_be_chance        ? "may be, but too few words differ to tell"
                     : diagnosis.tolerance.is_given() ? "likeliest cause, explains every element within the tolerance"
                                                      : "likeliest cause, explains every element bit for bit",
                     fitting.cause, fitting.text);
@@ -253,6 +254,7 @@ std::string kernel_json(const KernelCase& kernel, const KernelDiagnosis& diagnos
             {"places", json_of(data, diagnosis.location)},
             {"populations", nullptr},
             {"alternatives_tried", diagnosis.tried},
+            {"may_be_chance", diagnosis.may_be_chance},
             {"fitting", Json::array()},
             {"look_at", Json::array()},
             {"nearest", nullptr},

@@ -136,9 +136,9 @@ void Trial::find_strongest() {
   }
 }
 
-bool Trial::tells_apart(double candidates) const {
+bool Trial::tells_apart(double candidates, std::size_t choices) const {
   constexpr double kMargin = 16;  // bits by which one met by chance is unlikely, over all that are tried
-  return evidence_bits_ >= kMargin + std::log2(std::max(1.0, candidates));
+  return evidence_bits_ >= kMargin + static_cast<double>(choices) * std::log2(std::max(1.0, candidates));
 }
 
 bool Trial::allows(const Proposals& proposals) const {

@@ -75,8 +75,8 @@ class Trial {
   /// Some of the wrong elements, those that differ most first.
   const std::vector<std::pair<std::size_t, std::size_t>>& strongest() const { return strongest_; }
 
-  /// Whether the wrong elements tell one of `candidates` hypotheses from chance.
-  bool tells_apart(double candidates) const;
+  /// Whether the wrong elements tell one of `candidates` hypotheses from chance, or so many `choices` among them.
+  bool tells_apart(double candidates, std::size_t choices = 1) const;
   bool allows(const Proposals& proposals) const;
   /// 1 where `hypothesis` holds. Else the share of wrong elements that it explains among the first that were looked at:
   /// the few that differ most, then more, then all.

@@ -56,6 +56,18 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured, cons
   return notes;
 }
 
+/// A note where `file` is called as the times of another board are (configs/evidence); "" where it is not.
+std::string note_other_board(const std::string& file, const config::Architecture& architecture) {
+  const std::string stem = std::filesystem::path(file).stem().string();
+  const std::vector<std::string> boards = config::architecture_names();
+  const bool is_board = std::binary_search(boards.begin(), boards.end(), stem);
+  return !is_board || stem == architecture.gpu.name
+             ? ""
+             : fmt::format(
+                   "by its name the file has times of {}, and they are compared with {}: --arch says which board", stem,
+                   architecture.gpu.name);
+}
+
 /// A note on rows whose simulated power is above their limit; "" where there is none.
 std::string note_above_limit(const std::vector<Comparison>& rows) {
   constexpr double kRounding = 1.02;
@@ -196,8 +208,10 @@ Validation validate(const ValidationJob& job) {
   add_recorded(rows, file, architecture, options, job.jobs, left_out);
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
-  if (std::string above = note_above_limit(rows); !above.empty()) {
-    notes.push_back(std::move(above));
+  for (const std::string& note : {note_other_board(job.file, architecture), note_above_limit(rows)}) {
+    if (!note.empty()) {
+      notes.push_back(note);
+    }
   }
   return validation_of({architecture.gpu.name, file, std::string(run::name(options.fidelity)),
                         run::made_by(options.fidelity, architecture.gpu.sms),

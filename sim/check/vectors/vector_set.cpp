@@ -18,7 +18,6 @@
 #include <map>
 #include <set>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace sptc::check::vectors {
@@ -388,10 +387,7 @@ std::string VectorSet::category(std::size_t index) const {
 
 std::vector<std::filesystem::path> find_vector_sets(const std::filesystem::path& directory) {
   const std::string shown = io::printable(directory.string());
-  std::error_code error;
-  if (!std::filesystem::is_directory(directory, error)) {
-    throw base::InputError(shown + ": no such directory");
-  }
+  io::require_directory(directory);
   std::set<std::filesystem::path> sets;
   std::vector<std::filesystem::path> arrays;
   try {

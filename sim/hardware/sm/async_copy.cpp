@@ -24,12 +24,13 @@ unsigned char* data_of_length(std::int64_t bytes) {
 
 }  // namespace
 
+/// A request of a sub-partition on its way to global memory and back.
 struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
   explicit Transaction(tlm::tlm_mm_interface* pool) : tlm::tlm_generic_payload(pool) { set_extension(&info); }
   ~Transaction() override { clear_extension(&info); }
 
   RequestInfo info;
-  std::size_t port = 0;
+  std::size_t sub_partition = 0;
   CopyDone done;
   MemoryRange range;         ///< as asked for: an interconnect may rewrite the address of the payload
   bool bulk = false;         ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
@@ -38,6 +39,7 @@ struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
   bool owes_end = false;     ///< END_RESP is still to be sent
 };
 
+/// Transactions for use again, once their last reference is released.
 class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
  public:
   Transaction* allocate() {
@@ -108,7 +110,7 @@ void AsyncCopyUnit::on_event() {
   }
 }
 
-void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
+void AsyncCopyUnit::accept(std::size_t sub_partition, const CopyRequest& request) {
   const bool to_registers = request.instruction->opcode == isa::Opcode::kLoadGlobal;
   const CopyDone done{request.warp_slot, request.group, to_registers ? request.instruction : nullptr,
                       MemoryLevel::kLatency};
@@ -118,12 +120,12 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
       request.kernel->traffic->range(request.cta, request.warp, *request.instruction, request.tile);
   if (range.bytes == 0) {  // all beyond the edge of the matrix
     if (!is_store) {
-      done_out[port]->write(done);
+      done_out[sub_partition]->write(done);
     }
     return;
   }
   if (to_registers && l1_.holds(range)) {
-    hit(port, done, range.bytes);
+    hit(sub_partition, done, range.bytes);
     return;
   }
   Transaction* const transaction = pool_->allocate();
@@ -134,7 +136,7 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   transaction->info.tile = request.tile;
   transaction->info.warp = request.warp;
   transaction->info.waited_for = MemoryLevel::kLatency;
-  transaction->port = port;
+  transaction->sub_partition = sub_partition;
   transaction->range = range;
   transaction->owes_end = false;
   transaction->bulk = request.instruction->bulk;
@@ -151,15 +153,16 @@ void AsyncCopyUnit::accept(std::size_t port, const CopyRequest& request) {
   ++under_way_;
 }
 
-void AsyncCopyUnit::hit(std::size_t port, const CopyDone& done, std::int64_t bytes) {
+void AsyncCopyUnit::hit(std::size_t sub_partition, const CopyDone& done, std::int64_t bytes) {
+  // Three cycles of the latency are those of request, look-up and answer.
   const std::int64_t due = shared_memory_.claim(base::Bytes(bytes)) + l1_latency_ - 3;
-  hits_.push_back({port, done, due});
+  hits_.push_back({sub_partition, done, due});
   wake_at(due);
 }
 
 void AsyncCopyUnit::answer_hits() {
   for (; !hits_.empty() && hits_.front().due <= now(); hits_.pop_front()) {
-    done_out[hits_.front().port]->write(hits_.front().done);
+    done_out[hits_.front().sub_partition]->write(hits_.front().done);
   }
   if (!hits_.empty()) {
     wake_at(hits_.front().due);
@@ -251,7 +254,7 @@ void AsyncCopyUnit::finish(Transaction& transaction, std::int64_t end) {
     }
     end += transaction.bulk ? bulk_latency_ : to_registers ? 0 : async_latency_;
     transaction.done.waited_for = transaction.info.waited_for;
-    done_out[transaction.port]->write_after(transaction.done, std::max<std::int64_t>(1, end - now()));
+    done_out[transaction.sub_partition]->write_after(transaction.done, std::max<std::int64_t>(1, end - now()));
   }
   last_response_cycle_ = std::max(last_response_cycle_, end);
   --under_way_;

@@ -8,9 +8,9 @@
 
 namespace sptc::sm {
 
-/// The asynchronous instructions of one kind of one warp, copies or matrix instructions, in groups
-/// as cp.async.commit_group and wgmma.commit_group make them. Groups count as complete in order:
-/// one that has arrived waits for the ones before it.
+/// The asynchronous instructions of one kind of one warp, copies or matrix instructions, in groups as
+/// cp.async.commit_group and wgmma.commit_group make them. Groups are complete in order: one whose instructions are
+/// all done waits for the ones before it.
 class AsyncGroups {
  public:
   static constexpr int kMaxGroups = 32;  ///< under way at once
@@ -22,12 +22,14 @@ class AsyncGroups {
     return open_;
   }
 
+  /// Closes the open group and opens the next one.
   void commit() {
     ++open_;
     base::ensure(open_ - oldest_ < kMaxGroups, "a warp has too many asynchronous groups under way");
     retire();
   }
 
+  /// Ends an instruction of `group`.
   void arrived(int group) {
     base::ensure(group >= oldest_ && pending_[slot(group)] > 0,
                  "an asynchronous instruction is done that nobody started");
@@ -36,12 +38,14 @@ class AsyncGroups {
     retire();
   }
 
-  /// Ends the oldest one, of instructions that are done in order.
+  /// Ends the oldest instruction, of a kind that is done in order.
   void oldest_arrived() { arrived(oldest_); }
 
+  /// Whether no more than `groups` of the committed groups are incomplete.
   bool at_most(int groups) const { return open_ - oldest_ <= groups; }
+  /// Whether no instruction is under way.
   bool idle() const { return outstanding_ == 0; }
-  /// Groups that are complete, all before them too.
+  /// How many groups are complete.
   int complete() const { return oldest_; }
 
  private:
@@ -53,10 +57,10 @@ class AsyncGroups {
     }
   }
 
-  std::array<int, kMaxGroups> pending_{};
-  int oldest_ = 0;  ///< first group that is not complete
-  int open_ = 0;    ///< group that is not committed yet
-  int outstanding_ = 0;
+  std::array<int, kMaxGroups> pending_{};  ///< instructions of each group that are under way
+  int oldest_ = 0;                         ///< first group that is not complete
+  int open_ = 0;                           ///< group that is not committed yet
+  int outstanding_ = 0;                    ///< instructions under way, of all groups
 };
 
 }  // namespace sptc::sm

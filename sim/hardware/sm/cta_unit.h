@@ -11,20 +11,21 @@
 
 namespace sptc::sm {
 
-/// Life of a CTA on an SM.
+/// The life of a CTA on an SM.
 struct CtaRecord {
   std::int64_t cta = 0;
   std::int64_t start_cycle = 0;
   std::int64_t end_cycle = 0;
 };
 
-/// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the
-/// CTA is done. It also stands for the barriers in shared memory between a producer warp and the
-/// others: what arrives at one is known a barrier's latency later.
+/// Places the warps of a CTA on the sub-partitions, holds them at barriers, and notices when the CTA is done. It also
+/// stands for the barriers in shared memory (mbarrier) between a CTA's producer, a warp that only copies k-tiles, and
+/// its other warps, which read them: what arrives at one is known a barrier's latency later.
 class CtaUnit : public base::Module {
  public:
   sc_core::sc_port<base::WireIn<CtaLaunch>> launch_in{"launch_in"};
   sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
+  // SystemC ports, a pair for each sub-partition.
   sc_core::sc_vector<sc_core::sc_port<base::WireIn<WarpReport>>> report_in;
   sc_core::sc_vector<sc_core::sc_port<base::WireOut<WarpCommand>>> command_out;
 
@@ -37,13 +38,14 @@ class CtaUnit : public base::Module {
   void on_event() override;
 
  private:
+  /// A place for a resident CTA.
   struct Slot {
     const KernelLaunch* kernel = nullptr;  ///< absent: free
-    int warps_left = 0;                    ///< beside the producer
+    int warps_left = 0;                    ///< warps that have not exited, beside the producer
     int warps_at_barrier = 0;
-    bool producer_left = false;
-    std::vector<std::int64_t> tiles_freed;  ///< by each warp beside the producer
-    std::int64_t freed_by_all = 0;
+    bool producer_left = false;             ///< whether there is a producer that has not exited
+    std::vector<std::int64_t> tiles_freed;  ///< k-tiles that each warp beside the producer has read
+    std::int64_t freed_by_all = 0;          ///< the least of them
     CtaRecord record;
   };
 
@@ -51,10 +53,11 @@ class CtaUnit : public base::Module {
   void handle(const WarpReport& report);
   /// Releases the barrier where all warps that are left have arrived at it.
   void release_barrier(int slot);
+  /// Tells the producer of k-tiles that all warps have read.
   void free_tiles(const WarpReport& report);
+  /// Ends a warp, and with the last one its CTA.
   void leave(const WarpReport& report);
-  /// Sends to the warps of the CTA slot in every sub-partition, a barrier's latency after the
-  /// report.
+  /// Sends `command` to the warps of its CTA slot in every sub-partition, a barrier's latency after the report.
   void announce(const WarpCommand& command);
 
   int barrier_latency_;

@@ -17,8 +17,8 @@ struct StepContext;
 
 namespace sptc::sm {
 
-/// Where the bits of a kernel come from and go to. Calls are made at the cycle at which data moves;
-/// they take no simulated time themselves.
+/// The bits of a kernel's operands and results. An SM calls it in the cycle in which data moves; a call takes no
+/// simulated time.
 class CtaMemory {
  public:
   virtual ~CtaMemory() = default;
@@ -33,13 +33,13 @@ class CtaMemory {
                      const mma::LaneRegister* registers) = 0;
 };
 
-/// Where the copies and stores of a kernel lie in global memory.
+/// The addresses of a kernel: where its copies, loads and stores lie in global memory.
 class CtaTraffic {
  public:
   virtual ~CtaTraffic() = default;
 
-  /// Bytes that warp `warp` of CTA `cta` moves with a kCopy of k-tile `tile`, or with a
-  /// kStoreGlobal; none where all of it lies beyond the edge of the matrix.
+  /// Bytes that warp `warp` of CTA `cta` moves with a kCopy or kLoadGlobal for k-tile `tile`, the slice of A and B of
+  /// one main loop iteration, or with a kStoreGlobal; none where all of it lies beyond the edge of the matrix.
   virtual MemoryRange range(std::int64_t cta, int warp, const isa::WarpInstruction& instruction,
                             std::int64_t tile) const = 0;
 };
@@ -48,16 +48,16 @@ class CtaTraffic {
 class CtaWork {
  public:
   virtual ~CtaWork() = default;
-  /// At least one segment; they stay where they are.
+  /// The segments of CTA `cta`, at least one. They outlive the CTA.
   virtual std::span<const isa::WorkSegment> segments(std::int64_t cta) const = 0;
 };
 
-/// Is told when CTAs get to use their k-tiles.
+/// An observer that is told when CTAs get to use their k-tiles.
 class TileObserver {
  public:
   virtual ~TileObserver() = default;
-  /// Another warp of CTA `cta`, but for the producer, has waited for its k-tile `tile`, which is
-  /// there, in `cycle`. Tiles are counted over all work of the CTA.
+  /// Tells that one more warp of CTA `cta` has k-tile `tile` from `cycle` on, after its wait for it. The producer,
+  /// which only copies k-tiles for the others, does not count. Tiles are counted over all work of the CTA.
   virtual void tile_used(std::int64_t cta, std::int64_t tile, std::int64_t cycle) = 0;
 };
 
@@ -69,16 +69,16 @@ struct KernelLaunch {
   int warps_per_cta = 0;  ///< beside the producer
   int ctas_per_sm = 0;    ///< resident at once
   std::int64_t ctas = 0;
-  CtaMemory* memory = nullptr;          ///< absent: only time is simulated
-  const CtaTraffic* traffic = nullptr;  ///< of kernels that copy or store
+  CtaMemory* memory = nullptr;          ///< absent: instructions carry no values, only time is simulated
+  const CtaTraffic* traffic = nullptr;  ///< needed by kernels that copy, load or store
   const CtaWork* work = nullptr;        ///< absent: CTA i has output tile i
-  base::Bytes shared_memory{};          ///< of an SM that holds the CTAs; the L1 has the rest
+  base::Bytes shared_memory{};          ///< of an SM that holds the CTAs (Occupancy::carve_out); the L1 has the rest
   TileObserver* observer = nullptr;     ///< absent: nobody wants to know
   int cta_group = 1;                    ///< SMs that run an instruction of tcgen05.mma together
 
-  /// CTAs that one of `sms` SMs gets: its share, rounded up. With as many as it has room for, the
-  /// first SMs would take several of the last CTAs each, and others none, wherever the CTAs of an
-  /// SM end one soon behind the other: measured times speak against it.
+  /// Most CTAs that one of `sms` SMs gets: its share, rounded up. If an SM got as many as it has room for, the first
+  /// SMs would take several of the last CTAs each, and others none, wherever the CTAs of an SM end one soon behind the
+  /// other: measured times speak against it.
   std::int64_t most_ctas_of_sm(std::int64_t sms) const { return base::ceil_div(ctas, sms); }
 };
 

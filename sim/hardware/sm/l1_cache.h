@@ -9,24 +9,27 @@
 
 namespace sptc::sm {
 
-/// Which lines of global memory the L1 of an SM holds. It has what the shared memory of the
-/// resident CTAs leaves of the array that both live in. Loads into registers look here first;
-/// cp.async of 16 bytes (.cg), TMA and stores pass by. A load that does not find all of its bytes
-/// asks the L2 for all of them, also where another load of them is under way.
+/// The tags of an SM's L1: which bytes of global memory it holds. It is as large as what the shared memory of the
+/// resident CTAs leaves of the array that both live in. AsyncCopyUnit asks it, and knows what a hit costs.
+///
+/// Loads into registers look here first. TMA, stores and every cp.async pass by: those of 16 bytes (.cg), as PTX says,
+/// and those of 4 and 8, which PTX sends through the L1 (SmSpec::async_copy_bytes). A load that does not find all of
+/// its bytes asks the L2 for all of them, also where another load of them is under way.
 class L1Cache {
  public:
   explicit L1Cache(const SmSpec& spec) : array_(spec.l1_and_shared_memory) { start({}); }
 
-  /// Empty, beside `shared_memory` bytes of shared memory.
+  /// Empties it and gives it what `shared_memory` bytes of shared memory leave.
   void start(base::Bytes shared_memory);
 
   /// Whether all of `range` is there; marks it as used.
   bool holds(const MemoryRange& range);
+  /// Keeps `range`, which a load has brought.
   void fill(const MemoryRange& range);
 
  private:
   base::Bytes array_;
-  std::optional<base::CacheTags> tags_;  ///< nothing is left: absent
+  std::optional<base::CacheTags> tags_;  ///< absent: shared memory has all of the array
 };
 
 }  // namespace sptc::sm

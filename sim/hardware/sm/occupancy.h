@@ -23,11 +23,12 @@ struct Occupancy {
   base::Bytes carve_out;        ///< of the SM's memory for shared memory: the least that holds the CTAs
 };
 
-/// The rules of NVIDIA's occupancy calculator: registers come per warp in units of 256 and from
-/// the file of the sub-partition where the warp runs, warps per CTA in fours (here also where
-/// slots of warps are the limit, for warp w runs on sub-partition w mod their number), shared memory in units,
-/// with what the system keeps of it for each CTA (CUDA C++ Programming Guide, technical
-/// specifications per compute capability; cuda_occupancy.h of the CUDA toolkit).
+/// Applies the rules of NVIDIA's occupancy calculator (CUDA C++ Programming Guide, technical specifications per compute
+/// capability; cuda_occupancy.h of the CUDA toolkit):
+/// - registers come per warp in units of 256, from the file of the sub-partition where the warp runs;
+/// - warps of a CTA count in fours, here in multiples of the sub-partitions, also where slots of warps are the limit:
+///   warp w runs on sub-partition w mod their number;
+/// - shared memory comes in units, with what the system keeps of it for each CTA.
 Occupancy occupancy(const CtaResources& cta, const SmSpec& sm);
 
 /// Sizes that the shared memory of an SM can have: 0, 8, 16, 32, 64, 100, 132, 164, 196 and 228 KB

@@ -7,8 +7,8 @@
 
 namespace sptc::sm {
 
-/// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. Without
-/// values nothing is stored.
+/// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. It is empty where only time
+/// is simulated.
 class RegisterFile : public tensor_core::OperandRegisters {
  public:
   explicit RegisterFile(int warp_slots) : warps_(static_cast<std::size_t>(warp_slots)) {}

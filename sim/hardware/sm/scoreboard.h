@@ -14,14 +14,15 @@
 
 namespace sptc::sm {
 
-/// Register dependences of one warp: an instruction may issue when nothing that it reads or writes
-/// is still being written, and nothing that it writes is still to be read. When that will be is
-/// either known (pass) or will be reported (issue).
+/// Register dependences of one warp: an instruction may issue when nothing that it reads or writes is still being
+/// written, and nothing that it writes is still to be read. The caller either knows when that will be (pass()) or
+/// reports it later (issue(), then sources_read() and written()).
 ///
-/// Instructions are those of a prepared program: dependences are followed by register parts.
+/// Instructions are those of a prepared program (isa::prepared()), which divides registers into parts that all
+/// instructions name together: the scoreboard follows parts.
 class Scoreboard {
  public:
-  /// A cycle of something that will be reported.
+  /// The cycle of what will be reported.
   static constexpr std::int64_t kUnknown = std::numeric_limits<std::int64_t>::max();
 
   Scoreboard() = default;
@@ -29,8 +30,8 @@ class Scoreboard {
     base::ensure(program.register_parts > 0, "a program is not prepared for a scoreboard");
   }
 
-  /// `instruction` has been issued; somebody reports when its sources are read, and when its result
-  /// is written.
+  /// Enters `instruction`, which has been issued: the caller will report when its sources are read, and when its
+  /// result is written.
   void issue(const isa::WarpInstruction& instruction) {
     for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
@@ -43,7 +44,7 @@ class Scoreboard {
     outstanding_ += counts(instruction) ? 1 : 0;
   }
 
-  /// The sources of `instruction` are read in cycle `now`.
+  /// Reports that the sources of `instruction` are read in cycle `now`.
   void sources_read(const isa::WarpInstruction& instruction, std::int64_t now) {
     for (const isa::RegisterRange* range : sources(instruction)) {
       for (Part& part : of(*range)) {
@@ -54,7 +55,7 @@ class Scoreboard {
     }
   }
 
-  /// The result of `instruction` is there from cycle `now` on; a store to shared memory is done.
+  /// Reports that the result of `instruction` is there from cycle `now` on, or that a store to shared memory is done.
   void written(const isa::WarpInstruction& instruction, std::int64_t now) {
     for (Part& part : of(instruction.d)) {
       part.written = now;
@@ -62,8 +63,8 @@ class Scoreboard {
     --outstanding_;
   }
 
-  /// `instruction` will have read its sources by the cycle `sources_read`, and its result is there
-  /// from the cycle `written` on.
+  /// Enters `instruction`, of which all is known: it will have read its sources by the cycle `sources_read`, and its
+  /// result is there from the cycle `written` on.
   void pass(const isa::WarpInstruction& instruction, std::int64_t sources_read, std::int64_t written) {
     last_written_ = std::max(last_written_, written);
     if (instruction.in_single_parts) {
@@ -107,7 +108,7 @@ class Scoreboard {
     return ready;
   }
 
-  /// First cycle in which what `range` names is there, as ready_at() counts it.
+  /// First cycle in which what `range` names is there; 0 where it was never written, or kUnknown.
   std::int64_t written_at(const isa::RegisterRange& range) const {
     std::int64_t cycle = 0;
     for (const Part& part : of(range)) {
@@ -123,14 +124,16 @@ class Scoreboard {
   struct Part {
     std::int64_t written = 0;  ///< cycle from which on its latest value is there
     std::int64_t read = 0;     ///< cycle by which all have read it whose cycle is known
-    int pending_reads = 0;     ///< that will be reported
+    int pending_reads = 0;     ///< reads that will be reported
 
+    /// Cycle by which all have read it.
     std::int64_t read_by() const { return pending_reads > 0 ? kUnknown : read; }
   };
 
   static std::array<const isa::RegisterRange*, 4> sources(const isa::WarpInstruction& instruction) {
     return {&instruction.a, &instruction.b, &instruction.c, &instruction.metadata};
   }
+  /// Whether written() will be called for `instruction`.
   static bool counts(const isa::WarpInstruction& instruction) {
     return instruction.d.count > 0 || instruction.opcode == isa::Opcode::kStoreShared;
   }
@@ -146,8 +149,8 @@ class Scoreboard {
   }
 
   std::vector<Part> parts_;
-  std::int64_t last_written_ = 0;
-  int outstanding_ = 0;
+  std::int64_t last_written_ = 0;  ///< latest cycle of a result that is known
+  int outstanding_ = 0;            ///< instructions for which written() is still to be called
 };
 
 }  // namespace sptc::sm

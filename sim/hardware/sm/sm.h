@@ -15,22 +15,22 @@
 
 namespace sptc::sm {
 
-/// One streaming multiprocessor: CTA unit, shared memory and sub-partitions, wired.
+/// One streaming multiprocessor: sub-partitions, the blocks that they share, and the wires between them.
 class Sm : public sc_core::sc_module {
  public:
   sc_core::sc_port<base::WireIn<CtaLaunch>> launch_in{"launch_in"};
   sc_core::sc_port<base::WireOut<CtaDone>> done_out{"done_out"};
 
-  /// Counts of all blocks, since the start of the simulation.
+  /// What all blocks have done since the start of the simulation.
   tensor_core::Activity activity() const;
 
-  /// Tells of every request of a sub-partition to the asynchronous copy unit, and of the answers.
+  /// Tells `request` of every request of a sub-partition to the asynchronous copy unit, and `done` of every answer.
   void tap_copies(const std::function<void(int partition, const CopyRequest&)>& request,
                   const std::function<void(int partition, const CopyDone&)>& done);
 
-  /// A grid begins in cycle `start`, with CTAs that have shared memory `of_ctas` bytes large.
+  /// Begins a grid in cycle `start`: shared memory gets `of_ctas` bytes for its CTAs, the L1 the rest.
   void start_grid(std::int64_t start, base::Bytes of_ctas);
-  /// Cycles of all tensor cores in the grid, which has ended in cycle `end`.
+  /// Gives each cycle of each tensor core in the grid, which has ended in cycle `end`, to a reason.
   StallCycles stalls(std::int64_t end);
 
   Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);

@@ -16,7 +16,9 @@
 
 namespace sptc::sm {
 
-/// What a tensor core does in a cycle, or what the next instruction of its warps waits for.
+/// What a tensor core does in a cycle, or what the next instruction of its warps waits for. SubPartition::count_stall()
+/// tells most reasons apart. Another one needs a name in kStallNames, too, and an entry in
+/// configs/schema/result.schema.json.
 enum class StallReason : std::uint8_t {
   kMma,            ///< multiplies
   kOperandFetch,   ///< ports, register banks and selector let no instruction pass
@@ -31,30 +33,32 @@ enum class StallReason : std::uint8_t {
   kEnds,           ///< prologue, with the first tiles of a CTA, and epilogue
   kNoCta,          ///< no warp of a CTA is there
 };
-inline constexpr std::size_t kStallReasons = 12;
 
-/// The name in JSON and columns, and what a tensor core does then.
+/// The names of a reason in JSON and in the head of a column, and what a tensor core does then, in words.
 struct StallName {
   std::string_view json, column, words;
 };
-inline constexpr std::array<StallName, kStallReasons> kStallNames{
-    {{"mma", "mma", "multiplies"},
-     {"operand_fetch", "fetch", "waits for operand fetch and selector"},
-     {"mma_latency", "mma lat", "waits for results of its own"},
-     {"shared_memory", "smem", "waits for shared memory"},
-     {"memory_latency", "mem lat", "waits for the latency of the memory"},
-     {"sm_port", "SM port", "waits for the SM's port"},
-     {"l2", "L2", "waits for the L2"},
-     {"dram", "DRAM", "waits for DRAM"},
-     {"barrier", "barrier", "waits at barriers"},
-     {"issue", "issue", "waits for issue slots"},
-     {"prologue_epilogue", "ends", "is in prologues and epilogues"},
-     {"no_cta", "no CTA", "has no CTA"}}};
+/// The names of all reasons, in the order of StallReason.
+inline constexpr auto kStallNames =
+    std::to_array<StallName>({{"mma", "mma", "multiplies"},
+                              {"operand_fetch", "fetch", "waits for operand fetch and selector"},
+                              {"mma_latency", "mma lat", "waits for results of its own"},
+                              {"shared_memory", "smem", "waits for shared memory"},
+                              {"memory_latency", "mem lat", "waits for the latency of the memory"},
+                              {"sm_port", "SM port", "waits for the SM's port"},
+                              {"l2", "L2", "waits for the L2"},
+                              {"dram", "DRAM", "waits for DRAM"},
+                              {"barrier", "barrier", "waits at barriers"},
+                              {"issue", "issue", "waits for issue slots"},
+                              {"prologue_epilogue", "ends", "is in prologues and epilogues"},
+                              {"no_cta", "no CTA", "has no CTA"}});
+inline constexpr std::size_t kStallReasons = kStallNames.size();
+static_assert(kStallReasons == static_cast<std::size_t>(StallReason::kNoCta) + 1, "each reason has one name");
 constexpr const StallName& name_of(StallReason reason) {
   return kStallNames[static_cast<std::size_t>(reason)];
 }
 
-/// Cycles of tensor cores by reason.
+/// Cycles, or shares of them, of tensor cores by reason.
 template <typename Number>
 struct ByReason {
   std::array<Number, kStallReasons> of{};
@@ -71,7 +75,7 @@ struct ByReason {
 };
 using StallCycles = ByReason<std::int64_t>;
 
-/// What a copy waits for whose answer came over `level` last.
+/// What a warp waits for whose data `level` held up longest.
 constexpr StallReason waited_for(MemoryLevel level) {
   switch (level) {
     case MemoryLevel::kSmPort:
@@ -86,19 +90,20 @@ constexpr StallReason waited_for(MemoryLevel level) {
   return StallReason::kMemoryLatency;
 }
 
-/// An instruction of a whole warpgroup in the tensor cores: it multiplies, holds the next one back
-/// by their interval, and waits for its operands.
+/// An instruction of a whole warpgroup in the tensor cores: it multiplies, holds the next one back by their interval,
+/// and waits for its operands. Each number is the cycle in which one of these ends.
 struct WarpgroupMultiply {
   std::int64_t begin = 0;
-  std::int64_t multiplied = 0;     ///< cycle
-  std::int64_t interval_over = 0;  ///< cycle
-  std::int64_t end = 0;
+  std::int64_t multiplied = 0;     ///< the arithmetic
+  std::int64_t interval_over = 0;  ///< the least interval to the next one
+  std::int64_t end = 0;            ///< the way of its operands, too
 };
 
-/// Gives each cycle of a tensor core to one reason, at events alone: what has been given stays.
+/// Gives each cycle of a tensor core, or of a warp, to one reason. It does so at events alone, and a cycle that has
+/// been given to a reason stays there.
 class StallCounters {
  public:
-  /// A grid begins in `cycle`.
+  /// Empties the counts: a grid begins in `cycle`.
   void start(std::int64_t cycle) {
     cycles_ = {};
     until_ = cycle;
@@ -106,8 +111,9 @@ class StallCounters {
     warpgroups_.clear();
   }
 
-  /// Told of every stretch of cycles [begin, end) and its reason, in order.
+  /// An observer is told of every stretch of cycles [begin, end) and its reason, in order.
   using Observer = std::function<void(std::int64_t begin, std::int64_t end, StallReason reason)>;
+  /// Adds an observer.
   void observe(Observer observer) {
     observer_ = observer_ ? Observer([first = std::move(observer_), next = std::move(observer)](
                                          std::int64_t begin, std::int64_t end, StallReason reason) {
@@ -117,11 +123,11 @@ class StallCounters {
                           : std::move(observer);
   }
 
-  /// Whether a cycle before `cycle` is still to be attributed.
+  /// Whether a cycle before `cycle` is still to be given to a reason.
   bool open(std::int64_t cycle) const { return until_ < cycle; }
 
-  /// The cycles before `cycle` to `reason`, as far as they are still to be attributed. What a
-  /// warpgroup does in the same cycle may be known already or not: it counts from the next call on.
+  /// Gives the cycles before `cycle` to `reason`, as far as they are still to be given. What a warpgroup does in the
+  /// same cycle may be known already or not: it counts from the next call on.
   void wait(std::int64_t cycle, StallReason reason) {
     while (!warpgroups_.empty() && warpgroups_.front().begin < cycle) {
       const WarpgroupMultiply instruction = warpgroups_.front();
@@ -134,19 +140,20 @@ class StallCounters {
     give(cycle, reason);
   }
 
-  /// Multiplies for `cycles` from `cycle` on, behind what it multiplies then.
+  /// Counts that the tensor core multiplies for `cycles` from `cycle` on, behind what it multiplies then.
   void multiply(std::int64_t cycle, double cycles) {
     multiplied_ = std::max(multiplied_, static_cast<double>(cycle)) + cycles;
     give(static_cast<std::int64_t>(std::floor(multiplied_)), StallReason::kMma);
   }
 
-  /// Instructions come in the order in which they begin.
+  /// Notes an instruction of a warpgroup for wait(). They come in the order in which they begin.
   void multiply(const WarpgroupMultiply& instruction) { warpgroups_.push_back(instruction); }
 
-  /// Cycles since the start.
+  /// Cycles since start().
   const StallCycles& cycles() const { return cycles_; }
 
  private:
+  /// Gives the cycles before `cycle` that are still to be given to `reason`.
   void give(std::int64_t cycle, StallReason reason) {
     if (cycle > until_) {
       cycles_[reason] += cycle - until_;
@@ -158,9 +165,9 @@ class StallCounters {
   }
 
   StallCycles cycles_;
-  std::int64_t until_ = 0;
-  double multiplied_ = 0;  ///< cycle
-  std::deque<WarpgroupMultiply> warpgroups_;
+  std::int64_t until_ = 0;                    ///< the cycles before it have been given
+  double multiplied_ = 0;                     ///< cycle in which the multipliers are through
+  std::deque<WarpgroupMultiply> warpgroups_;  ///< not counted yet
   Observer observer_;
 };
 

@@ -27,8 +27,7 @@ SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Cloc
   sensitive << operands_read.default_event() << mma_done.default_event();
 }
 
-/// A cycle: what came in is taken, warps issue, greedy-then-oldest, and the scheduler sleeps until
-/// another block can see something of it.
+/// Runs a cycle: takes what came in, lets warps issue, and sleeps until another block can see something of it.
 void SubPartition::on_event() {
   issue_what_it_slept_through();
   take_inputs();
@@ -216,7 +215,7 @@ void SubPartition::launch(const WarpCommand& command) {
 }
 
 void SubPartition::issue_ahead() {
-  // The scheduler stays with its warp as long as it can issue; nobody else can in the same cycle.
+  // The scheduler is greedy: it stays with its warp as long as that can issue; nobody else can in the same cycle.
   while (issue_per_cycle_ == 1 && last_warp_ >= 0 && next_issue_ > now() && warp_at(last_warp_).next_is_load() &&
          ready_at(last_warp_) <= next_issue_) {
     issue_from(last_warp_, next_issue_);
@@ -440,7 +439,7 @@ bool SubPartition::exit_if_done(int slot) {
   wait_of_warp(slot, StallReason::kEnds);
   by_age_.erase(std::find(by_age_.begin(), by_age_.end(), slot));
   if (last_warp_ == slot) {
-    last_warp_ = -1;  // the next warp in this slot is another one
+    last_warp_ = -1;  // the next warp in this slot is another one, to which the scheduler is not bound
   }
   report_out->write({WarpReport::Kind::kExited, warp.name, 0});
   if (by_age_.empty()) {

@@ -52,7 +52,8 @@ void SubPartition::count_stall_of_mma(const ResidentWarp& warp, std::int64_t cyc
   const isa::WarpInstruction& instruction = warp.cursor.instruction();
   const Scoreboard& registers = warp.scoreboard;
   const auto until = [&](std::int64_t end, StallReason reason) { counters.wait(std::min(cycle, end), reason); };
-  // Those of the two places behind the scheduler that are taken were free later.
+  // Its place between scheduler and operand fetch is free since the operands of an instruction before it were read: of
+  // the latest one where the other place is taken, else of the one before that.
   const std::int64_t credit_at = operands_read_at_[static_cast<std::size_t>(kDispatchQueue - dispatch_credits_)];
   // Each of these may be the last: what ends first is counted first.
   std::array<std::pair<std::int64_t, StallReason>, 4> waits{

@@ -12,10 +12,12 @@
 
 namespace sptc::sm {
 
-/// A warp as the messages of an SM name it.
+// Messages between the blocks of an SM: of "A -> B", A sends and B takes.
+
+/// A warp as the messages name it.
 struct WarpName {
-  int cta_slot = 0;
-  int warp = 0;  ///< index within the CTA
+  int cta_slot = 0;  ///< place of its CTA on the SM
+  int warp = 0;      ///< index within the CTA
 };
 
 /// CTA scheduler of the GPU -> SM.
@@ -29,16 +31,17 @@ struct CtaDone {
   std::int64_t cta = 0;
 };
 
-/// CTA unit -> sub-partition.
+/// CTA unit -> sub-partition. Tiles are the k-tiles that a CTA's producer, a warp that only copies, has for its other
+/// warps.
 struct WarpCommand {
   enum class Kind {
     kLaunch,
     kReleaseBarrier,
-    kTilesArrived,  ///< the first `tiles` k-tiles of the producer
-    kTilesFreed,    ///< the first `tiles` k-tiles, by all warps that read them
+    kTilesArrived,  ///< to the others: the first `tiles` k-tiles are in shared memory
+    kTilesFreed,    ///< to the producer: all others have read the first `tiles` k-tiles
   };
   Kind kind = Kind::kLaunch;
-  WarpName warp;                                   ///< all warps of the CTA slot, except kLaunch
+  WarpName warp;                                   ///< the one to launch; else any of its CTA slot, for all of them
   CtaLaunch launch;                                ///< kLaunch only
   std::int64_t tiles = 0;                          ///< since the start of the CTA
   MemoryLevel waited_for = MemoryLevel::kLatency;  ///< kTilesArrived only
@@ -49,25 +52,25 @@ struct WarpReport {
   enum class Kind {
     kArrivedAtBarrier,
     kExited,
-    kTilesArrived,  ///< of the producer: its first `tiles` k-tiles
+    kTilesArrived,  ///< of the producer: its first `tiles` k-tiles are in shared memory
     kTilesFreed,    ///< the warp has read the first `tiles` k-tiles
   };
   Kind kind = Kind::kArrivedAtBarrier;
   WarpName warp;
-  std::int64_t tiles = 0;
+  std::int64_t tiles = 0;                          ///< since the start of the CTA
   MemoryLevel waited_for = MemoryLevel::kLatency;  ///< kTilesArrived only
 };
 
-/// Sub-partition -> shared memory: kLoadMatrix or kStoreShared.
+/// Sub-partition -> shared memory: a kLoadMatrix or kStoreShared.
 struct LoadRequest {
   const KernelLaunch* kernel = nullptr;
   const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
-  std::int64_t iteration = 0;
-  std::int64_t arrival_cycle = 0;
+  std::int64_t iteration = 0;      ///< of the main loop
+  std::int64_t arrival_cycle = 0;  ///< in which it reaches shared memory, which may look at it later
   int warp = 0;
   int warp_slot = 0;
-  bool elided = false;  ///< carries no values: may be answered before the data are there
+  bool elided = false;  ///< that of its warp (ResidentWarp): it carries no values, so the answer may come early
 };
 
 /// Sub-partition -> warpgroup unit: a warp's quarter of a wgmma.
@@ -84,33 +87,33 @@ struct WgmmaDone {
   int warp_slot = 0;
 };
 
-/// Registers of the widest load: ldmatrix.x4 has 4, the deepest B that carries values fills 32.
+/// Registers of the widest load: ldmatrix.x4 fills 4, the deepest B that carries values 32.
 using LoadedRegisters = std::array<mma::LaneRegister, mma::kMaxBWords * mma::kCols / mma::kWarpLanes>;
 
-/// Shared memory -> sub-partition. The answer to an elided request may come before the data.
+/// Shared memory -> sub-partition. The answer to an elided request may come before `ready_cycle`.
 struct LoadDone {
   LoadRequest request;
-  std::int64_t ready_cycle = 0;  ///< from which on the registers may be used again
+  std::int64_t ready_cycle = 0;  ///< first one in which the registers may be used
   base::Payload<LoadedRegisters> payload;
 };
 
-/// Sub-partition -> asynchronous copy unit.
+/// Sub-partition -> asynchronous copy unit: a copy into shared memory, a load into registers or a store.
 struct CopyRequest {
   const KernelLaunch* kernel = nullptr;
   const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
-  std::int64_t tile = 0;  ///< k-tile that is copied
+  std::int64_t tile = 0;  ///< k-tile that it copies or loads
   int warp = 0;
   int warp_slot = 0;
-  int group = 0;  ///< of the warp's copies; not of loads and stores
+  int group = 0;  ///< group of the warp's copies (AsyncGroups); unused by loads and stores
 };
 
-/// Asynchronous copy unit -> sub-partition: the bytes are in shared memory, or in registers.
+/// Asynchronous copy unit -> sub-partition: the bytes are in shared memory, or in registers. Stores have no answer.
 struct CopyDone {
   int warp_slot = 0;
   int group = 0;
-  const isa::WarpInstruction* load = nullptr;  ///< that wrote registers; absent: a copy
-  MemoryLevel waited_for = MemoryLevel::kLatency;
+  const isa::WarpInstruction* load = nullptr;      ///< that wrote registers; absent: a copy
+  MemoryLevel waited_for = MemoryLevel::kLatency;  ///< what took longest
 };
 
 }  // namespace sptc::sm

@@ -19,23 +19,22 @@
 
 namespace sptc::sm {
 
-/// Cycles that the arithmetic of an asynchronous `instruction`, the part of one SM of a
-/// `cta_group`, takes on the tensor cores of `spec`.
+/// Cycles that an SM `spec` takes for the arithmetic of an asynchronous `instruction` (wgmma, tcgen05.mma), or for its
+/// part of it where `cta_group` SMs run it together.
 std::int64_t asynchronous_multiply_cycles(const mma::MmaInstruction& instruction, const SmSpec& spec, int cta_group);
 
-/// Runs wgmma: the tensor cores of all sub-partitions on one instruction of a warpgroup, 64 rows of
-/// A, 16 per sub-partition; or tcgen05.mma, of 128 rows for each SM that takes part. B, and A where
-/// it does not come from registers, are read from shared memory once for the whole warpgroup and
-/// take their part of its bandwidth; the operands of one instruction arrive while the one before it
-/// is multiplied. An instruction begins when its four warps have issued it, and instructions run in
-/// that order. Only time is simulated.
+/// Runs instructions of a warpgroup, four warps, on the tensor cores of all sub-partitions together: wgmma, of 64 rows
+/// of A, 16 per sub-partition, and tcgen05.mma, of 128 rows for each SM that takes part. B, and A where it does not
+/// come from registers, are read from shared memory once for the whole warpgroup and take their part of its bandwidth;
+/// the operands of one instruction arrive while the one before it is multiplied. An instruction begins when its four
+/// warps have issued it, and instructions run in that order. Only time is simulated.
 ///
-/// The tensor cores are those of the sub-partitions; a kernel uses wgmma or mma.sync, not both at
-/// once.
+/// The tensor cores are those of the sub-partitions; a kernel uses wgmma or mma.sync, not both at once.
 class WarpgroupUnit : public base::Module {
  public:
   static constexpr int kWarps = mma::kWarpsPerWarpgroup;
 
+  // SystemC ports, a pair for each sub-partition.
   sc_core::sc_vector<sc_core::sc_port<base::WireIn<WgmmaRequest>>> request_in;
   sc_core::sc_vector<sc_core::sc_port<base::WireOut<WgmmaDone>>> done_out;
 
@@ -44,7 +43,7 @@ class WarpgroupUnit : public base::Module {
 
   const tensor_core::Activity& activity() const { return activity_; }
 
-  /// `tell` is told of each instruction when it begins.
+  /// Calls `tell` with each instruction when it begins.
   void on_begin(std::function<void(const WarpgroupMultiply&)> tell) { tell_ = std::move(tell); }
 
  protected:
@@ -53,9 +52,10 @@ class WarpgroupUnit : public base::Module {
  private:
   using WarpgroupName = std::pair<std::int64_t, int>;  ///< CTA, index in the CTA
   struct Warpgroup {
-    std::array<std::deque<WgmmaRequest>, kWarps> issued;
+    std::array<std::deque<WgmmaRequest>, kWarps> issued;  ///< by each warp, and not yet by all
   };
 
+  /// Takes a warp's part of an instruction, which is complete with the part of its fourth warp.
   void take(const WgmmaRequest& request);
   void begin_next();
 

@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <system_error>
 #include <utility>
 
 namespace sptc::prune::plan {
@@ -66,6 +67,9 @@ void require_numbers(const PlanOptions& options) {
   const double min_gain = options.min_gain.value_or(1);
   const double timeout = options.evaluation.timeout_s;
   require_that(std::isfinite(max_loss), fmt::format("--max-loss must be a finite number, not {}", max_loss));
+  // A metric may get better; an error is never below 0.
+  require_that(max_loss >= 0 || !options.evaluation.command.empty(),
+               fmt::format("--max-loss must be at least 0 without --evaluate, not {}", max_loss));
   require_that(max_time > 0 && max_time <= kMostUs,
                fmt::format("--max-time must be above 0 and at most {} us, not {}", kMostUs, max_time));
   require_that(min_gain >= 1 && std::isfinite(min_gain),
@@ -90,6 +94,16 @@ void require_one_wish(const PlanOptions& options) {
   }
 }
 
+/// Refuses a workload in the place of the weights.
+void require_weights(const std::filesystem::path& model) {
+  const std::string name = model.filename().string();
+  const bool is_workload = (name.ends_with(".json") && !name.ends_with(".index.json")) || name.ends_with(".csv");
+  std::error_code error;
+  require_that(!is_workload || std::filesystem::is_directory(model, error),
+               io::printable(model.string()) +
+                   ": holds no weights: name the file of them, and a workload beside it with --workload");
+}
+
 std::vector<workload::ListedLayer> listed_layers(const PlanResult& result) {
   std::vector<workload::ListedLayer> listed;
   for (const std::size_t i : result.plan->layers) {
@@ -108,6 +122,7 @@ class Planning {
     if (!options.evaluation.command.empty()) {
       command_words(options.evaluation.command);
     }
+    require_weights(model);
     file_ = prune::ModelFile::open(model);
     if (options.workload.empty() && file_->onnx_graph() == nullptr) {
       throw base::InputError(
@@ -115,6 +130,10 @@ class Planning {
     }
     workload_ = workload::importer::read_recording(options.workload.empty() ? model : options.workload, options.import)
                     .workload;
+    if (!options.workload.empty() && weights_of_operations(*file_, workload_.operations).empty()) {
+      io::refuse("{}: none of its weights is in the workload {}", file_->shown(),
+                 io::printable(options.workload.string()));
+    }
     pruning_ = options.pruning;
     pruning_.dtype = type_of(workload_, options.simulation);
     pruning_.pattern = options.simulation.pattern;

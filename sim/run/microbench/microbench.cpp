@@ -23,7 +23,6 @@ namespace {
 // The steady state is the difference of two runs, which cancels launch, first fill and drain.
 constexpr std::int64_t kShortRun = 64;
 constexpr std::int64_t kLongRun = 192;
-constexpr int kMaxWarpsPerCta = 32;  // 1024 threads
 
 /// Machine instructions that one PTX instruction becomes: 4 or 2 steps for m8n8k4 of f16, whose
 /// shape in PTX is that of a quarter of the warp; else 1.
@@ -352,7 +351,7 @@ MicrobenchResult Microbench::run(const MicrobenchCase& which) {
 void Microbench::require_possible(const MicrobenchCase& which) const {
   const auto* matrix = std::get_if<MatrixInstruction>(&which.instruction);
   require_modelled(spec_, which.instruction);
-  const int max_warps = std::min(spec_.sm.max_warps, kMaxWarpsPerCta);
+  const int max_warps = std::min(spec_.sm.max_warps, static_cast<int>(kMaxWarps));
   if (which.warps < 1 || which.warps > max_warps) {
     throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" + spec_.name + "', not " +
                            std::to_string(which.warps));

@@ -56,7 +56,7 @@ class Microbench {
   MemoryBench memory_;
 };
 
-inline constexpr std::int64_t kMaxWarps = 64;
+inline constexpr std::int64_t kMaxWarps = 32;  ///< of a CTA: 1024 threads
 inline constexpr std::int64_t kMaxIlp = 255;
 
 /// The published rows of the instruction called `name` (empty: of all), or it alone where none is

@@ -200,7 +200,10 @@ void send_quantised(const workload::Operation& gemm, std::vector<VectorOperation
 
 void quantise_inputs(const EngineSpec& engine, const std::vector<workload::Operation>& gemms,
                      std::vector<VectorOperation>& vectors) {
-  if (engine.quantize.empty() || vectors.empty()) {
+  const bool lists_vectors = std::any_of(vectors.begin(), vectors.end(), [](const VectorOperation& op) {
+    return workload::info(op.kind).group != workload::WorkGroup::kCommunication;  // which several GPUs add
+  });
+  if (engine.quantize.empty() || !lists_vectors) {
     return;
   }
   std::vector<VectorOperation> result;

@@ -32,6 +32,7 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
     io::refuse("{}: no such file", shown);
   }
   if (std::filesystem::is_directory(status)) {
+    io::require_directory(path);
     io::refuse(
         "{}: is a directory without config.json: give the file in it that says the layers: an "
         "ONNX model, a recording or a workload",

@@ -64,6 +64,7 @@ Json add_decoder(Builder& builder, OpenDims& dims) {
   pass.batch = dims.given("batch").value_or(kBatch);
   pass.seq = seq.value_or(context ? 1 : kSeq);
   pass.context = context.value_or(pass.seq);
+  require_context(pass.context, pass.seq);
   note_pass(config, pass);
   const std::int64_t projected = config.extent_or("word_embed_proj_dim", 0, builder.hidden());
   add_embedding(builder, projected);

@@ -101,6 +101,19 @@ TEST(InferenceReport, TellsWhatEachWeightTakesWhereItIsAskedFor) {
   }
 }
 
+TEST(InferenceReport, SaysWhichOfDenseSparseAndMixDoNotFit) {
+  run::RunResult large = result();
+  large.dense_memory = {87 * run::kGib, 0, 0, 0, 0, 80 * run::kGib};
+  large.sparse_memory = {44 * run::kGib, 5 * run::kGib, 0, 0, 0, 80 * run::kGib};
+  large.mix_memory = large.dense_memory;
+  const std::string text = report::inference_text(large, false);
+  EXPECT_NE(text.find("  does not fit 80 GiB, dense: 87.0 = weights 87.0\n"
+                      "  memory of 80 GiB, 2:4: 49.0 = weights 44.0 + metadata 5.0\n"
+                      "  does not fit 80 GiB, fastest mix: 87.0 = weights 87.0\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(InferenceReport, Text) {
   expect_golden("inference.txt", report::inference_text(result(), true));
 }

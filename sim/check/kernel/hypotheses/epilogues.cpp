@@ -34,6 +34,8 @@ constexpr auto kRows = std::to_array<Row>({
     {kNothing, "there is no ReLU", [](E e, int) { e.activation = Activation::kNone; }},
     {kNothing, "a ReLU is applied that nobody asked for", [](E e, int) { e.activation = Activation::kRelu; }},
     {kNothing, "alpha is taken for 1 instead of {alpha}", [](E e, int) { e.alpha = 1; }},
+    {kNothing, "alpha is rounded to f16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kF16); }},
+    {kNothing, "alpha is rounded to bf16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kBf16); }},
     {kNothing, "alpha is applied twice", [](E e, int) { e.alpha *= e.alpha == -1 ? 1 : e.alpha; }},
 });
 constexpr std::array kScales{std::pair{"A", &Epilogue::scale_a}, std::pair{"B", &Epilogue::scale_b},
@@ -48,6 +50,7 @@ void add(const Trial& at, const char* cause, std::string text, Proposals& propos
 }  // namespace
 
 Proposals epilogues(const Trial& at) {
+  constexpr int kMostShift = 256;  // the widest tile of a CTA
   const Epilogue& own = at.model().epilogue;
   Proposals proposals;
   if (at.model().rules.is_integer()) {
@@ -63,13 +66,14 @@ Proposals epilogues(const Trial& at) {
     }
   }
   const auto lines = static_cast<int>(at.data().bias.size());
-  for (const int by : {-8, -4, -2, -1, 1, 2, 4, 8}) {
-    const bool as_one_before = by > 0 && 2 * by == lines;
-    if (std::abs(by) < lines && !as_one_before) {
-      add(at, "epilogue",
-          fmt::format("{0} i takes the bias of {0} i {1} {2}, around the end", own.bias_of_columns ? "column" : "row",
-                      by < 0 ? '-' : '+', std::abs(by)),
-          proposals, [&](Epilogue& epilogue) { epilogue.bias_shift = by; });
+  for (int by = 1; by <= kMostShift && by < lines; by *= 2) {
+    for (const int shift : {-by, by}) {
+      if (shift < 0 || 2 * by != lines) {  // around the end, both are one
+        add(at, "epilogue",
+            fmt::format("{0} i takes the bias of {0} i {1} {2}, around the end", own.bias_of_columns ? "column" : "row",
+                        shift < 0 ? '-' : '+', by),
+            proposals, [&](Epilogue& epilogue) { epilogue.bias_shift = shift; });
+      }
     }
   }
   // Scales of quantised operands and of D that are not applied, twice or inverted.
@@ -85,27 +89,6 @@ Proposals epilogues(const Trial& at) {
   if (own.scale_a != 1 && own.scale_b != 1) {
     add(at, "scale", "the scales of A and B are not applied", proposals,
         [](Epilogue& epilogue) { epilogue.scale_a = epilogue.scale_b = 1; });
-  }
-  return proposals;
-}
-
-// C of f32 that goes through a narrower type on its way into the sum.
-Proposals rounded_c(const Trial& at) {
-  using numerics::DataType;
-  Proposals proposals;
-  if (!at.data().c || at.data().c_type != DataType::kF32) {
-    return proposals;
-  }
-  for (const DataType type : {DataType::kF16, DataType::kBf16}) {
-    proposals.list.push_back({"c-type", fmt::format("C is rounded to {} before it is added", numerics::name(type)),
-                              [type](KernelOperands& operands, const Selection&) {
-                                for (std::size_t i = 0; i < operands.c.size(); ++i) {
-                                  numerics::Word& word = operands.c.data()[i];
-                                  const double value = numerics::to_double(word, DataType::kF32);
-                                  const numerics::Word narrow = numerics::from_double(value, type);
-                                  word = numerics::from_double(numerics::to_double(narrow, type), DataType::kF32);
-                                }
-                              }});
   }
   return proposals;
 }

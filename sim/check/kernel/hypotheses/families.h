@@ -20,14 +20,20 @@
 
 namespace sptc::check::kernel::hypotheses {
 
+/// `value` as a number of `type`.
+inline float rounded(float value, numerics::DataType type) {
+  return static_cast<float>(numerics::to_double(numerics::from_double(value, type), type));
+}
+
 /// What a family proposes is said where it is defined.
 using Propose = Proposals(const Trial& at);
 
 // Hypotheses of the whole kernel.
-Propose metadata_reading, operand_layouts, operand_types, pruning, k_orders, epilogues, d_types, instructions,
+Propose metadata_reading, operand_layouts, operand_types, pruning, k_orders, epilogues, alpha, d_types, instructions,
     host_sums;
 // Hypotheses of places of D.
-Propose flipped_bits_of_d, one_word, lines_of_d, tiles_of_d, uncleared_accumulator, factor, factors_of_lines, rounded_c;
+Propose flipped_bits_of_d, one_word, lines_of_d, tiles_of_d, uncleared_accumulator, factor, factors_of_lines,
+    rounded_addends;
 // Hypotheses of operands and metadata.
 Propose flipped_bit_of_a, flipped_bit_of_b, fragments, lines_of_k_tiles, nibbles_of_row, metadata_words,
     metadata_encoders, other_lines, shifted_a;

@@ -36,13 +36,15 @@ LineMap sources_of_lines(const Trial& at, bool of_rows, std::size_t count) {
 }  // namespace
 
 Proposals lines_of_d(const Trial& at) {
+  constexpr std::size_t kLeastOfLine = 4;  // elements that tell one line from another
   Proposals proposals{{}, static_cast<double>(at.data().m + at.data().n)};
   for (const bool of_rows : {true, false}) {
     const std::size_t count = of_rows ? at.data().m : at.data().n;
-    if (!at.tells_apart(static_cast<double>(count))) {
+    if (at.lines(!of_rows).size() < kLeastOfLine || !at.tells_apart(static_cast<double>(count))) {
       continue;
     }
-    if (const LineMap map = sources_of_lines(at, of_rows, count); !map.empty()) {
+    const LineMap map = sources_of_lines(at, of_rows, count);
+    if (!map.empty() && at.tells_apart(static_cast<double>(count), map.size())) {
       proposals.list.push_back(moved_lines(at.kernel(), {.d = true}, of_rows, "", "D", map));
     }
   }

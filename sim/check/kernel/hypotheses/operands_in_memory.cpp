@@ -29,7 +29,7 @@ Proposals operand_layouts(const Trial& at) {
     const StoredMatrix& matrix = of_a ? data.a : data.b;
     const bool column_major = of_a ? from.reading.a_column_major : from.reading.b_column_major;
     const std::size_t own = column_major ? matrix.rows : matrix.cols;
-    std::set<std::size_t> pitches{data.m, data.n, data.k, own + 8};
+    std::set<std::size_t> pitches{data.m, data.n, data.k, own + 8, 2 * own, std::max<std::size_t>(1, own / 2)};
     for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
       pitches.insert((own + multiple - 1) / multiple * multiple);
     }

@@ -98,6 +98,20 @@ TEST_F(CompareTypes, WhatDoesNotFitIsNotChosen) {
   EXPECT_LT(memory["weights"].get<double>(), 0.5 * bf16["candidates"][0]["memory_bytes"]["weights"].get<double>());
 }
 
+TEST_F(CompareTypes, OfAListOfGemmsIsNoWholeInference) {
+  const std::string large = "compare " + std::string(SPTC_SOURCE_DIR) +
+                            "/traces/gptj_6b.json --quiet --fidelity analytic --arch H100 --engine vllm --dim "
+                            "batch=4096,seq=1,context=2048 --format json ";
+  const json all = json_of(large + "--types f16");
+  const std::string note = "not modelled: all operations beside GEMMs";
+  EXPECT_NE(all["scope"].get<std::string>().find(note), std::string::npos) << all["scope"];
+  // Terabytes of keys and values.
+  EXPECT_EQ(all["points"][0]["candidates"][0]["fits"], false);
+  EXPECT_TRUE(all["decisions"][0]["best"].is_null());
+  EXPECT_NE(json_of(large)["scope"].get<std::string>().find(note), std::string::npos);
+  EXPECT_EQ(compared("--arch H100 --types bf16")["scope"].get<std::string>().find(note), std::string::npos);
+}
+
 TEST_F(CompareTypes, SeveralGpusAndWeightsAreLists) {
   const json all = compared("--arch H100 --dim batch=1,16 --types e4m3 --sparsity dense --tp 1,2 --link 450");
   ASSERT_EQ(all["points"].size(), 4U);
@@ -176,7 +190,8 @@ TEST_F(CompareTypes, TextStaysWithin100Columns) {
 TEST_F(CompareTypes, RefusesInOneSentence) {
   const std::string compare = "compare " + llama + "--arch H100 ";
   expect_refused(compare + "--types bf16,fp9", "fp9");
-  expect_refused(compare + "--types bf16,bf16", "--types names one thing twice");
+  expect_refused(compare + "--types bf16,bf16", "--types names 'bf16' twice");
+  expect_refused("compare " + llama + "--arch H100,h100-sxm5-80gb", "--arch names 'h100-sxm5-80gb' twice");
   expect_refused(compare + "--types bf16 --dtype e4m3", "--types says what --dtype");
   expect_refused(compare + "--types bf16 --check exact", "--check has no effect");
   expect_refused(compare + "--types bf16 --tp 1,9", "--tp");

@@ -110,6 +110,7 @@ TEST_F(CrosscheckProgram, WritesNoReportOverTheOperandsOfAKernel) {
 TEST_F(CrosscheckProgram, RefusesWhatItCannotCompare) {
   expect_refused("", "capture directory or --kernel");
   expect_refused(path("none"), "no such directory");
+  expect_refused(write("file.json", "{}"), "file.json: is a file, not a directory");
   expect_refused(temporary.path().string(), "capture.json: no such file");
   expect_refused("--kernel " + path("none.json"), "no such file");
   expect_refused("--kernel x --format csv", "text, json");

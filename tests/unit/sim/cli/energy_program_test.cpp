@@ -116,6 +116,20 @@ TEST_F(EnergyProgram, SaysThatABoardIsNotGivenWhatALaunchTakes) {
                         "above the power limit");
 }
 
+TEST_F(EnergyProgram, TheHeadlineSaysWhereTheLowestClockTakesMoreThanTheLimit) {
+  const std::string page = path("limit.html");
+  const auto headline_has = [&](const std::string& command, const std::string& watts, bool exceeded) {
+    ASSERT_EQ(run(command + " --fidelity analytic --quiet --power-limit " + watts + " --html " + page).exit_code, 0);
+    sptc::cli::expect_has(
+        read(page), "clock limited by " + watts + " W" + (exceeded ? ", exceeded even at the lowest clock;" : ";"));
+  };
+  const std::string bert = "run " SPTC_SOURCE_DIR "/traces/bert_large.json --engine compiled --dim batch=8";
+  for (const std::string& command : {std::string("gemm 4096 512 4096"), bert}) {
+    headline_has(command, "1", true);
+    headline_has(command, "300", false);
+  }
+}
+
 TEST_F(EnergyProgram, TheClockUnderLoadIsNoPowerLimit) {
   const std::string small = "gemm 256 256 256 --arch h100-sxm5-80gb --verbose --variants dense";
   expect_output(small, "clock limited by 700 W, at most 1771 MHz");

@@ -168,8 +168,9 @@ TEST_F(MicrobenchProgram, RefusesBadOptions) {
   expect_refused("microbench --instruction 'm16n8k8.f32.f16.f16.f32 in turn'", "no selectors");
   expect_refused("microbench --instruction 'mma.sp.m16n8k64.s32.s8.s8.s32 in turn'", "no selectors");
   expect_refused("microbench --instruction ' in turn'", "matrix instruction");
-  expect_refused("microbench --warps 0", "--warps");
-  expect_refused("microbench --warps 33", "warps must be from 1 to 32");
+  for (const std::string warps : {"0", "33"}) {
+    expect_refused("microbench --warps " + warps, "--warps must be an integer from 1 to 32, not '" + warps + "'");
+  }
   expect_refused("microbench --ilp 99999999999", "--ilp");
   expect_refused("microbench --instruction m16n8k16.f32.f16.f16.f32 --ilp 200", "lower the ILP");
   expect_refused(

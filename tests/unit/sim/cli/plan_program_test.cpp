@@ -147,7 +147,8 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
   expect_unreached("--max-time 1", "No plan takes at most 1 us: the fastest takes");
   expect_unreached("--min-gain 90", "No plan takes at most");
   expect_unreached("--max-loss 0.01", "The plan takes no layer; the next set on the front loses");
-  expect_unreached("--max-loss -1", "No plan loses at most -1");
+  expect_unreached("--evaluate 'echo 1' --max-loss -1", "No plan loses at most -1");
+  expect_refused(plan("--max-loss -1"), "--max-loss must be at least 0 without --evaluate, not -1");
   for (const std::string number : {"nan", "inf"}) {
     expect_refused(plan("--max-loss " + number), "--max-loss must be a finite number, not");
   }
@@ -167,6 +168,14 @@ TEST_F(PlanProgram, BadInputIsOneSentence) {
   expect_refused(plan("--evaluate 'sleep 60' --timeout 1"), "took longer than 1 s");
   expect_refused(plan("--evaluate no-such-program"), "cannot be started");
   EXPECT_FALSE(std::filesystem::exists(path("list")));
+}
+
+TEST_F(PlanProgram, WeightsAndAWorkloadBelongTogether) {
+  const std::string traces = std::string(SPTC_SOURCE_DIR) + "/traces/";
+  expect_refused("plan " + traces + "digits/mlp.safetensors --workload " + traces + "bert_large.json",
+                 "mlp.safetensors: none of its weights is in the workload ");
+  expect_refused("plan " + traces + "bert_large.json", "holds no weights: name the file of them, and a workload");
+  expect_refused("plan " + temporary.path().string(), "is a directory without model.safetensors.index.json or");
 }
 
 TEST_F(PlanProgram, ListsThatAreNoneOfTheModelAreRefused) {

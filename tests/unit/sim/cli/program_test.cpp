@@ -139,6 +139,12 @@ TEST_F(Program, RefusesSizesThatAreNoneOrTooLarge) {
   expect_refused("gemm 4000000 4000000 64 --fidelity datapath", "memory");
 }
 
+TEST_F(Program, NotesGemmsThatTheMemoryOfTheBoardDoesNotHold) {
+  const std::string large = "gemm 1000000 1000000 1000000 --fidelity analytic --quiet --format json";
+  expect_output(large, "A, B and D of 'gemm' take 5588 GiB with dense weights, more than the 80 GiB of a100-sxm4-80gb");
+  expect_output_without("gemm 100000 100000 100000 --fidelity analytic --quiet --format json", "more than the 80 GiB");
+}
+
 TEST_F(Program, RefusesValuesThatOptionsDoNotTake) {
   expect_refused("gemm 1 1 1 --seed -5", "--seed must be");
   expect_refused("gemm 1 1 1 --seed 18446744073709551616", "--seed must be");

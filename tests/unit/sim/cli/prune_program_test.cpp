@@ -240,6 +240,10 @@ TEST_F(PruneProgram, LegalNamesTheNearestShape) {
   expect_refused("legal 1 2", "M N K");
   expect_refused("legal 1 2 x", "'x' is no extent");
   expect_refused("legal 1 2 3 --dtype f17", "'f16'");
+  for (const std::string format : {"nvfp4", "w4a16"}) {
+    expect_refused("legal 1 2 3 --dtype " + format,
+                   "no rules for 2:4 weights of " + format + ", only for those of f16");
+  }
 }
 
 TEST_F(PruneProgram, LegalIsByTypeOrderAndGenerationOfEachTensor) {

@@ -111,6 +111,13 @@ TEST_F(ValidateProgram, NamesTheColumnsThatItDoesNotRead) {
   expect_output_without("validate " + csv() + " --fidelity analytic", "columns that are not");
 }
 
+TEST_F(ValidateProgram, NotesTimesThatByTheirFileAreOfAnotherBoard) {
+  const std::string file = write("rtx4090.csv", "m,n,k,time_us_median\n4096,4096,4096,600\n");
+  const std::string validate = "validate " + file + " --fidelity analytic --arch ";
+  expect_output(validate + "h100-pcie", "has times of rtx4090");
+  expect_output_without(validate + "RTX4090", "has times of");
+}
+
 TEST_F(ValidateProgram, RefusesWhatItCannotCompare) {
   expect_refused("validate " + path("absent.csv"), "absent.csv");
   write("bytes.csv", "m,n,k,time_us_median,dtype,sparsity,batch\n4096,4096,4096,600,s8,2:4,64\n");

@@ -86,6 +86,36 @@ TEST(Decision, LeavesOutWhatDoesNotFitOrIsDenseByAnotherName) {
   EXPECT_EQ(decision_verdict(all).find("Nothing that was asked for fits"), 0U);
 }
 
+TEST(Decision, SaysThatSparseWeightsStandInForDenseOnesThatDoNotFit) {
+  BoardComparison all = comparison();
+  EXPECT_NE(decision_verdict(all).find("Fastest of all: "), std::string::npos);
+  EXPECT_NE(decision_verdict(all).find(" 2:4 is the fastest in 1 of 1 cases; "), std::string::npos);
+  all.types = {"bf16"};
+  all.points = {point("bf16", candidate(false, 4000, 2e6, 87), candidate(true, 8000, 3e6, 49))};
+  const std::string verdict = decision_verdict(all);
+  EXPECT_NE(verdict.find("Fastest of all that fit: bf16 2:4"), std::string::npos) << verdict;
+  EXPECT_NE(verdict.find(" 2:4 is the choice in 1 of 1 cases, as dense weights do not fit; it is at best 0.50x"),
+            std::string::npos)
+      << verdict;
+  all.points.push_back(point("bf16", candidate(false, 4000, 2e6), candidate(true, 3000, 1e6)));
+  all.points[1].dims = "batch=1";
+  EXPECT_NE(decision_verdict(all).find("in 2 of 2 cases, in 1 of them as dense weights do not fit; "),
+            std::string::npos);
+}
+
+TEST(Decision, MakesNoClaimOnMemoryThatIsNotKnown) {
+  BoardComparison all = comparison();
+  for (ComparedPoint& one : all.points) {
+    one.does_not_fit = "may or may not fit: a reason";
+    for (Candidate& each : one.candidates) {
+      each.memory.reset();
+    }
+  }
+  const std::string text = comparison_text(all);
+  EXPECT_NE(text.find("n/a: it may or may not fit: a reason"), std::string::npos) << text;
+  EXPECT_EQ(text.find("GiB a GPU"), std::string::npos) << text;
+}
+
 TEST(Decision, CountsOfAMixFitTheirColumn) {
   Candidate mix = candidate(true, 1, 1);
   mix.sparse_weights = 160;

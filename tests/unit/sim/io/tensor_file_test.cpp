@@ -300,7 +300,8 @@ TEST(TensorFile, RefusesUnknownExtensionsDirectoriesAndMissingFiles) {
   const support::TemporaryDirectory directory;
   std::filesystem::create_directories(directory.path() / "d.npy");
   support::expect_input_error([] { TensorFile::open("x.pt"); }, {"x.pt", "'.pt' (allowed: .safetensors, .npy)"});
-  support::expect_input_error([&] { TensorFile::open(directory.path() / "d.npy"); }, {"no such file"});
+  support::expect_input_error([&] { TensorFile::open(directory.path() / "d.npy"); },
+                              {"is a directory, not a regular file"});
   support::expect_input_error([&] { TensorFile::open(directory.path() / "e.npy"); }, {"no such file"});
 }
 

@@ -44,6 +44,8 @@ TEST(RunPage, OfAnEngineHasTheFiguresOfTheWholeInference) {
   EXPECT_NE(prefill.find("[\"latency ms (to the first token)\",\"8\""), std::string::npos);
   EXPECT_NE(prefill.find("[\"tokens per second\",\"50000.0\",\"40000.0\",\"-\"]"), std::string::npos);
   EXPECT_NE(prefill.find("[\"joules per token, all GPUs\",\"0.01\""), std::string::npos);
+  EXPECT_NE(prefill.find("[\"joules per input, all GPUs\",\"1\""), std::string::npos);
+  EXPECT_NE(prefill.find("[\"average power W, each GPU\",\"250.0\""), std::string::npos);
   result.inference->pass = {};
   result.inference->batch = 0;
   EXPECT_NE(run_page(result, board.gpu, "").find("[\"passes per second\",\"125.0\""), std::string::npos);

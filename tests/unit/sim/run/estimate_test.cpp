@@ -165,6 +165,46 @@ TEST(Inference, WeighsAKernelAndThoseBehindItAtOneClock) {
   }
 }
 
+/// One pass of a trace in closed form.
+InferenceResult pass_of(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
+                        const std::map<std::string, std::string>& options) {
+  SimulationOptions asked;
+  asked.fidelity = Fidelity::kAnalytic;
+  asked.check = CheckMode::kNone;
+  asked.what_ifs = false;
+  for (const auto& [name, value] : options) {
+    set_option(asked, name, value);
+  }
+  return *simulate(workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + trace, dims),
+                   config::load_architecture(board), asked)
+              .inference;
+}
+
+TEST(Inference, TheFastestMixIsNeverSlowerThanAllDenseOrAllSparse) {
+  // At 72 W the clock falls by what dense weights take, though some are faster at the same clock.
+  for (const char* const trace : {"resnet50.json", "resnext101_32x16d.json"}) {
+    const InferenceResult pass = pass_of(trace, "l4", {{"batch", 256}}, {{"engine", "tensorrt"}});
+    EXPECT_LE(pass.mix->latency_us, std::min(pass.dense->latency_us, pass.sparse->latency_us)) << trace;
+    const auto is_refused = [](const InferenceKernel& kernel) {
+      return kernel.takes_sparse && kernel.reason.ends_with(", but power would limit the clock");
+    };
+    EXPECT_TRUE(std::any_of(pass.kernels.begin(), pass.kernels.end(), is_refused)) << trace;
+  }
+}
+
+TEST(Inference, OfAListOfGemmsSaysWhatIsNotModelledOverSeveralGpusToo) {
+  const workload::NamedDims decode{{"batch", 64}, {"seq", 1}, {"context", 2048}};
+  for (const char* const gpus : {"1", "4"}) {
+    std::map<std::string, std::string> options{{"engine", "vllm"}, {"tp", gpus}};
+    if (options["tp"] != "1") {
+      options["link"] = "900";
+    }
+    const InferenceResult pass = pass_of("gpt3_175b.json", "b200", decode, options);
+    const auto is_it = [](const NotModelled& part) { return part.what == kBesideGemms; };
+    EXPECT_TRUE(std::any_of(pass.not_modelled.begin(), pass.not_modelled.end(), is_it)) << gpus;
+  }
+}
+
 workload::Workload layer() {
   workload::Workload result;
   workload::Operation& op = result.operations.emplace_back();

@@ -3,14 +3,17 @@
 
 #include "sim/config/architecture.h"
 #include "sim/run/asked_work.h"
+#include "sim/run/run_parts.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/importer/recording_reader.h"
 #include "sim/workload/workload.h"
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace sptc::run {
 namespace {
@@ -103,6 +106,43 @@ TEST(MemoryUse, FallsByExpertsAloneWhereTheyAreSharedOut) {
   const workload::Workload few = model(R"({"model_type": "deepseek_v3"})", {{"batch", 8}, {"context", 64}});
   const double all = 2.0 * 58 * 256 * 3 * 2048 * 7168;
   EXPECT_NEAR(use_of(few, false, 1, 8).weights, use_of(few).weights - all * 7 / 8, 1e-6 * all);
+}
+
+TEST(MemoryUse, OfAListOfGemmsTheCacheIsWhatAttentionReads) {
+  const workload::NamedDims decode{{"batch", 4}, {"seq", 1}, {"context", 1024}};
+  const double tokens = 4 * 1024;
+  // GPT-J 6B: 16 heads of 256. Llama 3.1 405B: 128 heads of queries share 8 of keys, of 128.
+  EXPECT_DOUBLE_EQ(use_of(trace("gptj_6b.json", decode)).cache, 2.0 * 28 * tokens * 2 * 16 * 256);
+  const workload::Workload llama = trace("llama3_1_405b.json", decode);
+  EXPECT_DOUBLE_EQ(use_of(llama).cache, 2.0 * 126 * tokens * 2 * 8 * 128);
+  EXPECT_DOUBLE_EQ(8 * use_of(llama, false, 8).cache, use_of(llama).cache);
+  // A list that says what is appended has the same.
+  workload::Workload stripped = trace("llama3_8b.json", decode);
+  const double listed = use_of(stripped).cache;
+  stripped.vectors.clear();
+  EXPECT_DOUBLE_EQ(use_of(stripped).cache, listed);
+  EXPECT_EQ(use_of(trace("bert_large_unfused.json", {{"batch", 4}})).cache, 0);  // writes no text
+}
+
+TEST(MemoryUse, IsNotKnownOfANetworkThatWritesTextWithoutAttention) {
+  workload::Workload weights = trace("llama3_8b.json", {{"batch", 4}, {"seq", 1}, {"context", 1024}});
+  weights.vectors.clear();
+  std::erase_if(weights.operations, [](const workload::Operation& op) { return !op.weight; });
+  const SimulationOptions options;
+  const AskedWork work = asked_work(weights, options);
+  gpu::GpuSpec gpu = config::load_architecture("h200-sxm").gpu;
+  EXPECT_FALSE(memory_use(weights, work, options, gpu, false));
+  EXPECT_EQ(does_not_fit(weights, work, options, gpu),
+            "may or may not fit the 141 GiB of h200-sxm: the workload does not say how large its KV cache is");
+  // 14 GiB of weights, or 8.3 of 2:4 ones, and on this board a claim of the former alone.
+  gpu.memory.dram_capacity = base::Bytes(std::int64_t{10} << 30);
+  EXPECT_TRUE(memory_use(weights, work, options, gpu, false));
+  EXPECT_FALSE(memory_use(weights, work, options, gpu, true));
+  const std::string text = does_not_fit(weights, work, options, gpu);
+  EXPECT_EQ(text.find("does not fit the 10 GiB of h200-sxm: dense weights take 14 GiB"), 0U) << text;
+  EXPECT_NE(text.find("with 2:4 weights it takes 8 GiB beside a KV cache whose size the workload does not say; "),
+            std::string::npos)
+      << text;
 }
 
 TEST(MemoryUse, IsNotKnownOfAListOfLaunchesOrOfABoardThatDoesNotSay) {

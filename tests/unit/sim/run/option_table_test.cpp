@@ -118,11 +118,12 @@ TEST(OptionTable, RefusesWhatItDoesNotKnowByTheNearestName) {
   support::expect_input_error(set("sparsity", "dense"), {"'dense' (that is --variants dense; allowed: all, auto)"});
   support::expect_input_error(set("tp", "9"), {"--tp must be an integer from 1 to 8"});
   support::expect_input_error(set("ep", "73"), {"--ep must be an integer from 1 to 72"});
-  support::expect_input_error(set("link", "-1"), {"--link must be a number of GB/s above 0"});
+  support::expect_input_error(set("link", "-1"), {"--link must be a number of GB/s from 0.001 to 100000, not '-1'"});
+  support::expect_input_error(set("link", "1e-300"), {"--link must be a number of GB/s from 0.001"});
   support::expect_input_error(set("stages", 2.5), {"--stages must be an integer from 1 to 16, not '2.5'"});
   support::expect_input_error(set("no-extrapolate", "maybe"), {"--no-extrapolate must be true or false, not 'maybe'"});
   support::expect_input_error(set("power-limit", std::numeric_limits<double>::quiet_NaN()),
-                              {"--power-limit must be a number of watts above 0"});
+                              {"--power-limit must be a number of watts from 0.001"});
   support::expect_input_error(set("data", ""), {"--data: the value is empty"});
   support::expect_input_error(set("seed", nullptr), {"--seed must be a number, a word or true or false"});
   support::expect_input_error(set("tile", json::array({128, 128, 32})), {"--tile must be a number, a word"});

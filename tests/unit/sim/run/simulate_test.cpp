@@ -187,6 +187,11 @@ TEST_F(Simulate, SplitsOverGpusOnlyANetworkWhoseLinksAreKnown) {
   options.tensor_parallel = 1;
   options.link_gb_per_s = 0;
   EXPECT_EQ(support::input_error_of([&] { simulated(); }), "--ep needs --link: what the links of a GPU carry in GB/s");
+  options.link_gb_per_s = 450;
+  require_link_used(options);
+  options.expert_parallel = 1;
+  EXPECT_EQ(support::input_error_of([&] { require_link_used(options); }),
+            "--link has no effect without --tp or --ep, which take several GPUs");
 }
 
 TEST_F(Simulate, SaysWhatTheSoftwareOfAnEngineDoesNotHave) {

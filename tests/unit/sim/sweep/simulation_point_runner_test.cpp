@@ -68,7 +68,7 @@ TEST(SimulationPoints, HaveOptionsThatTheTableKnows) {
   support::expect_input_error(plan_with("fidelty", "timing"),
                               {"spec.json: /options: unknown option 'fidelty' (nearest valid: 'fidelity'"});
   support::expect_input_error(plan_with("power-limit", -1),
-                              {"spec.json: /options: --power-limit must be a number of watts above 0"});
+                              {"spec.json: /options: --power-limit must be a number of watts from 0.001"});
   for (const auto& [option, value] : {std::pair<const char*, json>("engine", "compiled"), {"tp", 2}, {"link", 300}}) {
     support::expect_input_error(plan_with(option, value), {"a sweep compares GEMMs alone"});
   }

@@ -4,6 +4,7 @@
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/sim/sweep/sweep_fixture.h"
 
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -127,11 +128,14 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"axis", 1}}, "unknown key 'axis'");
   expect_refused({{"workloads", json::array()}}, "must not be empty");
   expect_refused({{"workloads", {7}}}, "/workloads/0");
-  expect_refused({{"workloads", {"no.json"}}}, "no.json: no such file");
+  const std::string missing = (std::filesystem::current_path() / "no.json").string() + ": no such file";
+  expect_refused({{"workloads", {"no.json"}}}, "spec.json: /workloads/0: " + missing);
+  expect_refused({{"workloads", {{{"file", "no.json"}}}}}, "spec.json: /workloads/0/file: " + missing);
+  expect_refused({{"arch", "./no.json"}}, "spec.json: /arch: " + missing);
   expect_refused({{"workloads", {{{"m", 0}, {"n", 1}, {"k", 1}}}}}, "/workloads/0/m");
   expect_refused({{"workloads", {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 1}, {"n", 1}, {"k", 1}}}}},
                  "a second workload is called '1x1x1'");
-  expect_refused({{"arch", "a101"}}, "unknown architecture");
+  expect_refused({{"arch", "a101"}}, "spec.json: /arch: unknown architecture");
   expect_refused({{"arch", {"a100-sxm4-80gb", "a100-sxm4-80gb"}}}, "a second architecture");
   expect_refused({{"options", {{"seed", 4}}}}, "'seed' is set under /options too");
   expect_refused({{"options", {{"check", nullptr}}}}, "/options/check");

@@ -87,6 +87,11 @@ TEST(WorkloadDims, ContextAloneDecodesOneTokenOfEachSequence) {
   ASSERT_EQ(decode.notes.size(), 1U);
   EXPECT_NE(decode.notes[0].find("decode: one token of each sequence"), std::string::npos);
   EXPECT_EQ(parse(workload(kDims, kGemm), {{"seq", 3}, {"context", 7}}).dims.at("seq"), 3);
+  support::expect_input_error(
+      [] {
+        parse(workload(kDims, kGemm), {{"seq", 10}, {"context", 5}});
+      },
+      {"--dim context=5 is below seq=10"});
   // Where context is no name of seq, nothing is known of it.
   EXPECT_EQ(parse(workload(R"({"batch": 1, "seq": 4, "context": 9})", kGemm), {{"context", 7}}).dims.at("seq"), 4);
 }

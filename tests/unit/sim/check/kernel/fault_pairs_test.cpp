@@ -88,6 +88,40 @@ TEST(FaultPairs, OfTheWholeKernelUnderOneThatHidesItAreNamed) {
   expect_all(plant.kernel.diagnose(), {"architecture", "metadata-words"});
 }
 
+TEST(FaultPairs, OfAFactorOverAllOfDAndOfATileAreNamed) {
+  Plant plant(half);
+  SyntheticKernel other = plant.kernel;
+  move_k(other, 32, true, true, [](int t) { return t == 7 ? -1 : t; });
+  plant.replace(other, {64, 127, 32, 63});
+  for (std::size_t i = 0; i < plant.d.size(); ++i) {
+    plant.d.data()[i] =
+        numerics::from_double(2 * numerics::to_double(plant.d.data()[i], DataType::kF32), DataType::kF32);
+  }
+  plant.kernel.data.d = stored(plant.d);
+  expect_all(plant.kernel.diagnose(), {"scale", "missing-k"});
+}
+
+// Sums that are rounded to D's type every 32 k have no name, and hide none.
+TEST(FaultPairs, OfNoiseAreNotMadeUp) {
+  Plant plant(narrow);
+  base::Matrix<Word> sums = plant.d;
+  std::fill_n(sums.data(), sums.size(), 0);
+  for (std::size_t tile = 0; tile < 10; ++tile) {
+    SyntheticKernel slice = plant.kernel;
+    move_k(slice, 32, true, true, [&](int t) { return t == static_cast<int>(tile) ? t : -1; });
+    const base::Matrix<Word> part = slice.compute();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double sum =
+          numerics::to_double(sums.data()[i], DataType::kF16) + numerics::to_double(part.data()[i], DataType::kF32);
+      sums.data()[i] = numerics::from_double(sum, DataType::kF16);
+    }
+  }
+  plant.kernel.data.d = stored(sums);
+  const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+  EXPECT_FALSE(diagnosis.location.has_fault()) << diagnosis.location.causes();
+  EXPECT_FALSE(diagnosis.rest.has_fault()) << diagnosis.rest.causes();
+}
+
 TEST(FaultPairs, OfNeighboursAreNotTakenForOnePlace) {
   Plant plant(half);
   const base::Matrix<Word> right = plant.d;

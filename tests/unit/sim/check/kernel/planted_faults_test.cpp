@@ -110,6 +110,14 @@ TEST(PlantedFaults, OfAddendsAreNamed) {
                with_epilogue(half, {.alpha = 0.7F}, {}, {.alpha = 0.7F * 0.7F}));
   expect_named("alpha ignored", "epilogue", {"alpha is taken for 1 instead of 0.75"},
                with_epilogue(half, {.alpha = 0.75F}, {}, {}));
+  expect_named("another alpha", "scale", {"alpha is 0.7 instead of 0.3"},
+               with_epilogue(half, {.alpha = 0.3F}, {}, {.alpha = 0.7F}));
+  const auto in_half =
+      static_cast<float>(numerics::to_double(numerics::from_double(0.7F, DataType::kF16), DataType::kF16));
+  expect_named("alpha in half precision", "epilogue", {"alpha is rounded to f16"},
+               with_epilogue(half, {.alpha = 0.7F}, {}, {.alpha = in_half}));
+  expect_named("bias of another CTA", "epilogue", {"row i takes the bias of row i + 32, around the end"},
+               with_epilogue(half, {}, some_bias(128), {.bias_shift = 32}));
   expect_named("scale of fp8 A twice", "scale", {"scale of A is applied twice"},
                with_epilogue({"L40S", kFp8, 64, 64, 256}, {.scale_a = kScale}, {}, {.scale_a = kScale * kScale}));
 }

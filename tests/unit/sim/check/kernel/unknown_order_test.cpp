@@ -113,6 +113,21 @@ TEST(UnknownOrder, IsRightWithinATolerance) {
                diagnosed(plant, {.ulps = 10}));
 }
 
+// Another order, of which a short D shows a few words.
+TEST(UnknownOrder, IsNotToldByAFewWords) {
+  Plant plant({"A100", kHalf, 64, 48, 512, false, DataType::kF16});
+  const KernelData& data = plant.kernel.data;
+  KernelModel model = plant.kernel.declared;
+  model.order.slices = 4;
+  model.order.reduction = Reduction::kParallel;
+  plant.kernel.data.d = stored(execute(data, model, arrange(data, model, Selection::all(data))));
+  const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+  ASSERT_GT(diagnosis.comparison.mismatches, 0U);
+  ASSERT_LT(diagnosis.comparison.mismatches, 16U);
+  EXPECT_TRUE(diagnosis.may_be_chance);
+  EXPECT_NE(report_of(plant, diagnosis).find("may be, but too few words differ to tell [split-k]"), std::string::npos);
+}
+
 TEST(UnknownOrder, OfStreamKIsFoundTileByTile) {
   Plant plant({"A100", kHalf, 128, 128, 256});
   const KernelData& data = plant.kernel.data;

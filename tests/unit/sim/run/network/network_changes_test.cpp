@@ -214,6 +214,12 @@ TEST_F(Quantised, LeavesSixteenBitsAndListsOfGemmsAsTheyAre) {
   layer.vectors.clear();
   quantise(engine);
   EXPECT_TRUE(layer.vectors.empty());
+  // What several GPUs add is none of the list.
+  layer.vectors.resize(1);
+  layer.vectors[0].kind = workload::VectorKind::kAllReduce;
+  layer.vectors[0].after = layer.gemms.size();
+  quantise(engine);
+  EXPECT_EQ(layer.vectors.size(), 1U);
 }
 
 TEST(Kernels, WeightsWithoutAnyStayDenseAndTypesWithoutAnyAreRefused) {

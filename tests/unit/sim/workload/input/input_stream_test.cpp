@@ -14,6 +14,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <unistd.h>
 #include <utility>
 
 namespace sptc::workload::input {
@@ -147,6 +148,18 @@ TEST(InputStream, OfADirectoryTheConfigurationIsRead) {
   EXPECT_EQ(alone.choice(), "");
   std::ofstream(directory.path() / "model.safetensors") << "x";
   EXPECT_NE(InputStream(directory.path()).choice().find("safetensors beside it are not read"), std::string::npos);
+}
+
+TEST(InputStream, ADirectoryThatCannotBeReadLacksNothing) {
+  if (::geteuid() == 0) {
+    GTEST_SKIP() << "root reads every directory";
+  }
+  const support::TemporaryDirectory directory;
+  const std::filesystem::path closed = directory.path() / "closed";
+  std::filesystem::create_directory(closed);
+  std::filesystem::permissions(closed, std::filesystem::perms::none);
+  support::expect_input_error([&] { InputStream input(closed); }, {"closed: this directory cannot be read"});
+  std::filesystem::permissions(closed, std::filesystem::perms::owner_all);
 }
 
 TEST(InputStream, AFileThatIsNotThereIsNamed) {

@@ -125,6 +125,11 @@ TEST(TransformerConfig, FaultsAreNamed) {
         read(kLlama3, {{"batch", 1}, {"seq", 8}, {"sequence", 8}});
       },
       {"x has no open dimension 'sequence' (nearest valid: 'seq'"});
+  support::expect_input_error(
+      [] {
+        read(kLlama3, {{"seq", 10}, {"context", 5}});
+      },
+      {"--dim context=5 is below seq=10"});
   std::string seven = kLlama3;
   seven.replace(seven.find("_heads\": 8"), 10, "_heads\": 7");
   support::expect_input_error([&] { read(seven, dims); },
