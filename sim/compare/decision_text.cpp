@@ -63,7 +63,7 @@ std::string title_of(const ComparedPoint& point) {
   const std::string what =
       pass.stage == Stage::kDecode ? fmt::format("a decoding step, {} user{}", pass.inputs, pass.inputs == 1 ? "" : "s")
       : pass.stage == Stage::kPrefill ? fmt::format("prefill of {} x {} tokens", pass.inputs, pass.tokens)
-      : pass.inputs > 0               ? fmt::format("a pass of {} inputs", pass.inputs)
+      : pass.inputs > 0               ? fmt::format("a pass of {} input{}", pass.inputs, pass.inputs == 1 ? "" : "s")
                                       : "a pass";
   const auto knows = std::find_if(point.candidates.begin(), point.candidates.end(),
                                   [](const Candidate& one) { return one.memory.has_value(); });
@@ -140,7 +140,7 @@ std::string choice_lines(const BoardComparison& comparison, const Decision& deci
   if (decision.cheapest && decision.cheapest != decision.best) {
     const ComparedPoint& point = comparison.points[decision.cheapest->point];
     const Candidate& candidate = point.candidates[decision.cheapest->candidate];
-    out += report::wrapped(fmt::format("  cheapest: {}, {:.3g} J a {}", words(*decision.cheapest),
+    out += report::wrapped(fmt::format("  cheapest: {}, {:.3g} J for each {}", words(*decision.cheapest),
                                        joules_per_unit(point, candidate), point.pass.unit()),
                            report::kTextWidth);
   }

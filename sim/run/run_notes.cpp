@@ -236,7 +236,6 @@ void add_note_on_training(const SimulationOptions& options, RunResult& result) {
 /// Says which launch alone has more to keep than the memory of the board, where a network does not say it of the whole.
 void add_note_on_memory(const std::vector<workload::Operation>& operations, const SimulationOptions& options,
                         const gpu::GpuSpec& gpu, RunResult& result) {
-  constexpr double kBitsPerByte = 8;
   const auto bytes_of = [&](const workload::Operation& op) {
     const auto& [m, n, k] = op.shape;
     const int bits = numerics::storage_bits(op.dtype);
@@ -245,7 +244,7 @@ void add_note_on_memory(const std::vector<workload::Operation>& operations, cons
     return (base::product({m, k, op.batch}) * op.storage.a_bits(bits) +
             base::product({k, n, op.batch}) * op.distinct_b() * bits +
             base::product({m, n, op.batch}) * numerics::storage_bits(d)) /
-           kBitsPerByte;
+           8;
   };
   const auto largest = std::ranges::max_element(operations, {}, bytes_of);
   const auto capacity = static_cast<double>(gpu.memory.dram_capacity.count());

@@ -17,8 +17,9 @@ class Trial;
 /// execution of a selection of D. It may refer to the WrongKernel that it was made for.
 struct Hypothesis {
   std::string cause;  ///< one word for programs: "missing-k"
-  std::string text;   ///< for people: "D lacks k 96 to 127"
-  /// Changes operands and metadata as they were read; nothing: they are as they are.
+  std::string text;   ///< for people, behind "rows 64 to 127 x columns 32 to 63: ": "D lacks k 96 to 127"
+  /// Changes operands and metadata as they were read; nothing: they are as they are. `operands` have the rows and
+  /// columns of `selection` alone, WrongKernel::operands those of all of D. K may become longer.
   std::function<void(KernelOperands& operands, const Selection& selection)> change = {};
   /// Order, rounding, epilogue, how memory is read; nothing: that of the kernel.
   std::optional<KernelModel> model = std::nullopt;
@@ -30,7 +31,7 @@ struct Hypothesis {
 /// What a family has to say of a place, likeliest first.
 struct Proposals {
   std::vector<Hypothesis> list;
-  double among = 0;         ///< of how many they were chosen, where that is more than their number
+  double among = 0;         ///< of how many candidates they were chosen, where that is more than their number
   bool is_certain = false;  ///< no other D would fit by chance
 
   /// A kernel whose model is `from` but for `change`; none where that changes nothing.
@@ -52,10 +53,11 @@ enum class Reach {
   kPlace,   ///< where D is wrong
   kRow,     ///< on all of the only row that is wrong there
   kColumn,  ///< on all of the only column
-  kKernel,  ///< on the whole kernel: each hypothesis has a `model`; an edge may take such another way alone
+  kKernel,  ///< on the whole kernel: each hypothesis must have a `model`; an edge may take such another way alone
 };
 
-/// Hypotheses of one kind. To add one: a function in hypotheses/, its name in families.h and .cpp, a test.
+/// Hypotheses of one kind. To add one: a function in hypotheses/, its name in families.h, a row in families.cpp (before
+/// those that take longer or that it is a case of), a line in cause_advice.cpp, a test.
 struct Family {
   Reach reach;
   Proposals (*propose)(const Trial& at);
@@ -63,7 +65,7 @@ struct Family {
 };
 
 namespace hypotheses {
-/// All of them, cheap and frequent ones first.
+/// All of them: changes of the whole kernel first, then faults of places, from cheap and frequent to dear.
 std::span<const Family> families();
 }  // namespace hypotheses
 }  // namespace sptc::check::kernel

@@ -88,7 +88,7 @@ std::string cause_text(const KernelData& data, const KernelDiagnosis& diagnosis)
   for (const Explanation& fitting : diagnosis.fitting) {
     text +=
         fmt::format("{} [{}]: {}\n",
-                    !text.empty()                    ? "this data fits as well"
+                    !text.empty()                    ? "fits as well; this data cannot tell them apart"
                     : diagnosis.may_be_chance        ? "may be, but too few words differ to tell"
                     : diagnosis.tolerance.is_given() ? "likeliest cause, explains every element within the tolerance"
                                                      : "likeliest cause, explains every element bit for bit",
@@ -97,10 +97,12 @@ std::string cause_text(const KernelData& data, const KernelDiagnosis& diagnosis)
   if (!diagnosis.fitting.empty()) {
     return text + look_at_text(diagnosis.fitting.front().cause);
   }
-  return location.has_fault()
-             ? fmt::format("part of it is explained, bit for bit [{}]: {}\n{}", location.causes(),
-                           text_of(location, data), look_at_text(location.causes()))
-             : fmt::format("no cause found: none of {} alternatives explains every element\n", diagnosis.tried);
+  return location.has_fault() ? fmt::format("some of the elements that differ are explained, bit for bit [{}]: {}\n{}",
+                                            location.causes(), text_of(location, data), look_at_text(location.causes()))
+                              : fmt::format(
+                                    "no cause found: none of {} changes of the whole kernel explains every element, "
+                                    "nor do faults of places\n",
+                                    diagnosis.tried);
 }
 
 std::string errors_text(const Population& population) {
@@ -148,7 +150,7 @@ std::string nearest_text(const KernelData& data, const KernelDiagnosis& diagnosi
       "partial: [{}] explains {} of the {} elements that differ: {}; {} remain\n{}try: the same with {}, "
       "which leaves one cause to look for\n",
       cause, all - std::min(all, left), all, text, left, places_text(data, diagnosis.rest, "what remains"),
-      other_target ? "--arch of that architecture" : "a --kernel file that declares it");
+      other_target ? "--arch of that architecture" : "--k-order, --instruction or a --kernel file that says so");
 }
 
 std::string histogram_text(const WordComparison& comparison) {
@@ -222,8 +224,8 @@ std::string answer_text(const KernelCase& kernel, const KernelDiagnosis& diagnos
             populations_text(data, diagnosis) + nearest_text(data, diagnosis);
   }
   const FirstMismatch& first = *diagnosis.first;
-  return text + fmt::format("first: D[{}, {}]: kernel {}, computed {}{}\n", first.row, first.column, first.observed,
-                            first.computed, first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
+  return text + fmt::format("first: D[{}, {}]: your kernel {}, expected {}{}\n", first.row, first.column,
+                            first.observed, first.computed, first.ulps ? fmt::format(" ({} ulps)", *first.ulps) : "");
 }
 
 std::string kernel_text(const KernelCase& kernel, const KernelDiagnosis& diagnosis) {

@@ -32,7 +32,7 @@ constexpr auto kRows = std::to_array<Row>({
     {kBias, "the bias is added after the activation",
      [](E e, int) { e.bias_after_activation = e.activation != Activation::kNone; }},
     {kNothing, "there is no ReLU", [](E e, int) { e.activation = Activation::kNone; }},
-    {kNothing, "a ReLU is applied that nobody asked for", [](E e, int) { e.activation = Activation::kRelu; }},
+    {kNothing, "a ReLU is applied that is not declared", [](E e, int) { e.activation = Activation::kRelu; }},
     {kNothing, "alpha is taken for 1 instead of {alpha}", [](E e, int) { e.alpha = 1; }},
     {kNothing, "alpha is rounded to f16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kF16); }},
     {kNothing, "alpha is rounded to bf16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kBf16); }},

@@ -27,6 +27,7 @@ std::span<const Family> families() {
       {Reach::kPlace, factors_of_lines},
       {Reach::kPlace, rounded_addends},
       {Reach::kPlace, shifted_a},
+      {Reach::kPlace, overrun_k},
       {Reach::kPlace, fragments},
       {Reach::kPlace, uncleared_accumulator},
       {Reach::kPlace, k_ranges},

@@ -36,7 +36,7 @@ Propose flipped_bits_of_d, one_word, lines_of_d, tiles_of_d, uncleared_accumulat
     rounded_addends;
 // Hypotheses of operands and metadata.
 Propose flipped_bit_of_a, flipped_bit_of_b, fragments, lines_of_k_tiles, nibbles_of_row, metadata_words,
-    metadata_encoders, other_lines, shifted_a;
+    metadata_encoders, other_lines, overrun_k, shifted_a;
 // Hypotheses of K.
 Propose k_ranges, k_tile_sets, shifted_k_tiles, stale_k_tiles, repeated_slices, rotated_k, stream_k;
 

@@ -42,7 +42,7 @@ Proposals tiles_of_d(const Trial& at) {
   if (place) {
     const std::size_t down = place->rows.front().begin - rows.begin,
                       right = place->columns.front().begin - columns.begin;
-    return {{moved(kernel, {.d = true}, "moved-tile", "D holds the tile of " + text_of(*place),
+    return {{moved(kernel, {.d = true}, "moved-tile", "D holds the tile that belongs at " + text_of(*place),
                    [=](std::size_t i, std::size_t j) { return std::pair(i + down, j + right); })}};
   }
   if (rows.size() != columns.size()) {

@@ -29,7 +29,7 @@ Proposals one_word(const Trial& at) {
                                  vectors::hex_bits(word, vectors::element_bytes(kernel.data.d_type)))};
   written.word = [word](std::size_t, std::size_t) { return word; };
   if (is_zero(word)) {  // of either sign
-    written = {"zero-region", "D is zero: nobody wrote it, or nothing was added up"};
+    written = {"zero-region", "D is zero: no thread wrote it, or its loop over K ran zero times"};
     written.word = [&kernel, is_zero](std::size_t row, std::size_t column) {
       const Word zero = kernel.observed()(row, column);
       return is_zero(zero) ? zero : 0;

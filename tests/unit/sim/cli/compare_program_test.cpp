@@ -197,8 +197,8 @@ TEST_F(CompareProgram, RefusesInOneSentence) {
                  "compare: the operations with batch=64 are not those with batch=1");
   expect_refused("compare " + bert + " --dim nonsense=1,2", "nonsense");
   expect_refused("compare " + bert + " --jobs 0", "--jobs");
-  for (const std::string command : {"compare", "run", "plan"}) {
-    expect_refused(command + " " + bert + " --link 300", "--link has no effect without --tp or --ep");
+  for (const std::string& command : {"compare " + bert, "run " + bert, std::string("plan model.onnx")}) {
+    expect_refused(command + " --link 300", "--link has no effect without --tp or --ep");
   }
   expect_refused("compare no.json", "no.json");
 }

@@ -85,7 +85,7 @@ TEST_F(CrosscheckProgram, NamesTheFaultOfAKernelInBothFormats) {
   const Outcome text = run("--kernel " + path("kernel.json"));
   EXPECT_EQ(text.exit_code, 1);
   expect_has(text.out, "not bit-exact: 1 of 128");
-  expect_has(text.out, "first: D[2, 3]: kernel 0x41880000, computed 0x41800000");
+  expect_has(text.out, "first: D[2, 3]: your kernel 0x41880000, expected 0x41800000");
   expect_has(text.out, "[bit-of-d]: one bit of D[2, 3] is flipped: bit 19");
   expect_has(text.out, "look at: memory errors, or two stores to one word [bit-of-d]");
   EXPECT_LT(text.out.find("[bit-of-d]"), text.out.find("first: D[2, 3]"));  // the answer first

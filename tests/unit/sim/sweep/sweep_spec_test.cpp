@@ -130,7 +130,8 @@ TEST(SweepSpec, RefusesTheRestOfWhatIsWrong) {
   expect_refused({{"workloads", {7}}}, "/workloads/0");
   const std::string missing = (std::filesystem::current_path() / "no.json").string() + ": no such file";
   expect_refused({{"workloads", {"no.json"}}}, "spec.json: /workloads/0: " + missing);
-  expect_refused({{"workloads", {{{"file", "no.json"}}}}}, "spec.json: /workloads/0/file: " + missing);
+  expect_refused({{"workloads", {{{"file", "no.json"}, {"dims", json::object()}}}}},
+                 "spec.json: /workloads/0/file: " + missing);
   expect_refused({{"arch", "./no.json"}}, "spec.json: /arch: " + missing);
   expect_refused({{"workloads", {{{"m", 0}, {"n", 1}, {"k", 1}}}}}, "/workloads/0/m");
   expect_refused({{"workloads", {{{"m", 1}, {"n", 1}, {"k", 1}}, {{"m", 1}, {"n", 1}, {"k", 1}}}}},

@@ -88,6 +88,30 @@ TEST(PlantedFaults, OfKTilesAreNamed) {
                with_moved_k(half, {0, 127, 0, 95}, 32, true, true, [](int t) { return (t + 3) % 8; }));
 }
 
+// Tiles of 64 in a K of 240: A of the next row, B of the next column.
+TEST(PlantedFaults, OfKBeyondItsEndIsNamed) {
+  constexpr std::size_t kEnd = 256;
+  Plant plant({"A100", kHalf, 64, 48, 240});
+  SyntheticKernel& kernel = plant.kernel;
+  kernel.data.b = {240, 48, true, {kernel.b_columns.data(), kernel.b_columns.data() + kernel.b_columns.size()}};
+  kernel.declared.reading.b_column_major = true;
+  SyntheticKernel other = kernel;
+  const auto goes_on = [](base::Matrix<Word>& operand) {
+    base::Matrix<Word> longer(operand.rows(), kEnd);
+    for (std::size_t i = 0; i < longer.rows(); ++i) {
+      for (std::size_t k = 0; k < kEnd; ++k) {
+        const std::size_t at = i * operand.cols() + k;
+        longer(i, k) = at < operand.size() ? operand.data()[at] : 0;
+      }
+    }
+    operand = longer;
+  };
+  goes_on(other.a);
+  goes_on(other.b_columns);
+  plant.replace(other, plant.everywhere());
+  expect_named("loads without a predicate", "overrun-k", {"the last k-tile goes on 16 k beyond K"}, kernel.diagnose());
+}
+
 TEST(PlantedFaults, OfLinesAreNamed) {
   expect_named("another leading dimension of B", "leading-dimension",
                {"leading dimension of B is taken for 104 instead of 96"},
