@@ -48,5 +48,9 @@ double to_double(Word bits, DataType type);
 /// saturate (models/README.md). Bits below tf32's mantissa are zero. NaN: the canonical NaN; 0 for
 /// integers.
 Word from_double(double value, DataType type);
+/// The number of `type` that stands for `value`.
+inline double rounded(double value, DataType type) {
+  return to_double(from_double(value, type), type);
+}
 
 }  // namespace sptc::numerics

@@ -42,12 +42,8 @@ struct Arguments {
 
 std::vector<config::Architecture> boards_of(const std::string& list) {
   std::vector<config::Architecture> boards;
-  for (const std::string& word : parts_of(list)) {
-    boards.push_back(config::load_architecture(word));
-    const std::string& name = boards.back().gpu.name;
-    if (std::ranges::count(boards, name, [](const auto& board) { return board.gpu.name; }) > 1) {
-      throw base::InputError("--arch names '" + name + "' twice");
-    }
+  for (const std::string& name : parts_of(list)) {
+    boards.push_back(config::load_architecture(name));
   }
   return boards;
 }
@@ -82,7 +78,6 @@ run::SimulationOptions options_of(const Arguments& arguments) {
   run::set_option(options, "sparsity", arguments.sparsity);
   run::set_option(options, "tp", arguments.gpus);
   run::set_option(options, "ep", arguments.expert_gpus);
-  run::require_link_used(options);
   return options;
 }
 

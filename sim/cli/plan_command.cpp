@@ -55,7 +55,6 @@ prune::plan::PlanOptions options_of(const Arguments& arguments) {
     options.simulation.fidelity = run::Fidelity::kAnalytic;
   }
   run::require_consistent(options.simulation);
-  run::require_link_used(options.simulation);
   options.workload = arguments.workload;
   options.import = arguments.model.import_options();
   options.evaluation.lower_is_better = prune::plan::is_lower_better("--metric", arguments.metric);

@@ -4,6 +4,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/check/times/evidence_distance.h"
 #include "sim/compare/comparison.h"
+#include "sim/compare/each_once.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/verdict.h"
@@ -270,8 +271,8 @@ std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& ask
   if (asked.check.value_or(run::CheckMode::kNone) != run::CheckMode::kNone) {
     throw base::InputError("--check has no effect with --types, which asks for times alone");
   }
-  if (asked.link_gb_per_s > 0 && !takes_several(ways)) {
-    throw base::InputError("--link has no effect without --tp or --ep, which take several GPUs");
+  if (!takes_several(ways)) {
+    run::require_link_used(asked);
   }
   std::vector<run::SimulationOptions> all;
   for (const std::string& type : ways.types) {
@@ -315,14 +316,6 @@ std::vector<int> numbers_of(const char* option, int run::SimulationOptions::*num
   return numbers;
 }
 
-template <typename Name>
-void refuse_again(const char* option, std::vector<Name> list) {
-  std::ranges::sort(list);
-  if (const auto again = std::ranges::adjacent_find(list); again != list.end()) {
-    throw base::InputError(fmt::format("{} names '{}' twice", option, *again));
-  }
-}
-
 /// Sets --sparsity where it is no list of weights; false where it is one. Throws InputError.
 bool set_plain_sparsity(run::SimulationOptions& options, const std::vector<std::string>& parts) {
   static constexpr std::array<std::string_view, 4> kAllowed{"dense", "2:4", "all", "auto"};
@@ -359,11 +352,11 @@ TriedWays parse_ways(const AskedWays& asked, run::SimulationOptions& options) {
   const std::vector<std::string>& sparsity = asked.sparsity;
   TriedWays ways;
   ways.types = asked.types;
-  refuse_again("--types", ways.types);
+  require_each_once("--types", ways.types);
   const auto layers = numbers_of("tp", &run::SimulationOptions::tensor_parallel, asked.tensor_parallel);
   const auto experts = numbers_of("ep", &run::SimulationOptions::expert_parallel, asked.expert_parallel);
-  refuse_again("--tp", layers);
-  refuse_again("--ep", experts);
+  require_each_once("--tp", layers);
+  require_each_once("--ep", experts);
   if (!layers.empty() || !experts.empty()) {
     ways.gpus.clear();
   }
@@ -381,7 +374,7 @@ TriedWays parse_ways(const AskedWays& asked, run::SimulationOptions& options) {
     if (options.variants != run::Variants::kBoth) {
       throw base::InputError("--variants and --sparsity both say which weights: give one");
     }
-    refuse_again("--sparsity", sparsity);
+    require_each_once("--sparsity", sparsity);
     ways.dense = std::ranges::find(sparsity, "dense") != sparsity.end();
     ways.sparse = std::ranges::find(sparsity, "2:4") != sparsity.end();
   }
@@ -394,6 +387,7 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
                               const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   base::ensure(!ways.types.empty() && !ways.gpus.empty() && (ways.dense || ways.sparse), "compare: nothing to try");
+  require_other_boards(boards);
   run::require_nothing_saved(asked, "a comparison");
   if (asked.training) {
     throw base::InputError("compare --types takes no --training: 'run' does, and so does compare without --types");

@@ -5,6 +5,7 @@
 #include "sim/check/times/evidence_distance.h"
 #include "sim/check/times/measured_neighbours.h"
 #include "sim/compare/decision.h"
+#include "sim/compare/each_once.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/report/verdict.h"
@@ -21,6 +22,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <string>
 #include <utility>
@@ -162,6 +164,12 @@ std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& fi
   return workloads;
 }
 
+void require_other_boards(const std::vector<config::Architecture>& boards) {
+  std::vector<std::string> names;
+  std::ranges::transform(boards, std::back_inserter(names), [](const auto& board) { return board.gpu.name; });
+  require_each_once("--arch", std::move(names));
+}
+
 std::string beside_gemms(const workload::Workload& workload) {
   return workload.vectors.empty() ? fmt::format("; not modelled: {}", run::kBesideGemms) : "";
 }
@@ -170,6 +178,8 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const st
                         const run::SimulationOptions& asked, int jobs,
                         const std::function<void(std::size_t, std::size_t)>& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
+  require_other_boards(boards);
+  run::require_link_used(asked);
   run::require_nothing_saved(asked, "a comparison");
   const run::SimulationOptions options = run::by_one_rule(asked, boards);
   run::SimulationOptions under_engine = options;

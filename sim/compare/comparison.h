@@ -131,6 +131,9 @@ struct ComparedWorkload {
 /// `file`, a workload or a recording, with each combination of `dims`. Throws InputError.
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file, const workload::DimLists& dims);
 
+/// Throws InputError where a board is among `boards` twice.
+void require_other_boards(const std::vector<config::Architecture>& boards);
+
 /// The end of BoardComparison::scope that says that `workload` lists GEMMs alone; "" where it does not.
 std::string beside_gemms(const workload::Workload& workload);
 

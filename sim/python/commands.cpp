@@ -69,8 +69,6 @@ std::string compare(const std::string& file, const std::vector<config::Architect
   std::optional<compare::TriedWays> tried;
   if (!ways.empty()) {
     tried = compare::parse_ways({ways.at("types"), ways.at("sparsity"), ways.at("tp"), ways.at("ep")}, options);
-  } else {
-    run::require_link_used(options);
   }
   return in_worker(
       [&](const run::ProgressCallback& report) {
@@ -116,7 +114,6 @@ prune::plan::PlanOptions plan_options(OptionTexts words, const std::map<std::str
   };
   prune::plan::PlanOptions options;
   options.simulation = options_of(given);
-  run::require_link_used(options.simulation);
   options.pruning = pruning_options(words);
   options.workload = words["workload"];
   options.evaluation.command = words["evaluate"];

@@ -19,8 +19,6 @@
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kWideText = 120;
-
 template <typename Names>
 std::string header(std::string_view first, const Names& names) {
   std::string out = fmt::format("  {:<12}", first);
@@ -179,7 +177,7 @@ std::string energy_rows(std::string_view weights, const run::EnergyResult* dense
   text += dense != nullptr ? energy_row("dense", *dense) : "";
   text += sparse != nullptr ? energy_row("sparse", *sparse) : "";
   return dense != nullptr && sparse != nullptr
-             ? text + wrapped(energy_sentence(weights, *dense, *sparse), kWideText, "  ")
+             ? text + wrapped(energy_sentence(weights, *dense, *sparse), kListWidth, "  ")
              : text;
 }
 
@@ -231,7 +229,7 @@ std::string explain(const run::OperationResult& operation) {
   out += grid;
   out += stalls.empty() ? "" : header("% of cycles", sm::kStallNames) + stalls;
   out += gains.empty() ? "" : header("twice: gain", run::kResourceNames) + gains;
-  return out + wrapped(explanation_sentence(operation), kWideText, "  ");
+  return out + wrapped(explanation_sentence(operation), kListWidth, "  ");
 }
 
 std::string energy_sentence(std::string_view weights, const run::EnergyResult& dense, const run::EnergyResult& sparse) {

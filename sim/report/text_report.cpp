@@ -23,7 +23,6 @@
 namespace sptc::report {
 namespace {
 
-constexpr std::size_t kListWidth = 120;  // of lists and figures
 constexpr std::size_t kNameWidth = 24;
 constexpr std::size_t kMostRows = 12;
 

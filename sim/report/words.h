@@ -23,8 +23,8 @@ std::string scaled_time(double us);
 /// "448 mJ".
 std::string scaled_energy(double uj);
 
-/// Columns of a text for people.
-inline constexpr std::size_t kTextWidth = 100;
+/// Columns of a text for people, and of its lists and figures.
+inline constexpr std::size_t kTextWidth = 100, kListWidth = 120;
 /// `text` in lines of at most `width` columns, each ended and behind `indent`.
 std::string wrapped(const std::string& text, std::size_t width, std::string_view indent = "");
 

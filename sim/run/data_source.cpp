@@ -158,16 +158,13 @@ std::vector<numerics::Word> as_stored(const workload::Operation& op, std::vector
   const double most = (1 << (bits - 1)) - 1;
   const auto block = op.storage.scale_block > 0 ? static_cast<std::size_t>(op.storage.scale_block)
                                                 : std::max<std::size_t>(1, row.size());
-  const auto rounded = [&](double value) {
-    return numerics::to_double(numerics::from_double(value, op.dtype), op.dtype);
-  };
   for (std::size_t first = 0; first < row.size(); first += block) {
     const std::span<numerics::Word> part = std::span(row).subspan(first, std::min(block, row.size() - first));
     double largest = 0;
     for (const numerics::Word word : part) {
       largest = std::max(largest, std::abs(numerics::to_double(word, op.dtype)));
     }
-    const double scale = rounded(largest / most);
+    const double scale = numerics::rounded(largest / most, op.dtype);
     for (numerics::Word& word : part) {
       const double integer =
           scale > 0 ? std::clamp(std::nearbyint(numerics::to_double(word, op.dtype) / scale), -most, most) : 0;

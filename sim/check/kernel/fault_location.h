@@ -24,6 +24,15 @@ struct FaultLocation {
   /// Whether every wrong element is explained.
   bool is_complete() const;
   bool has_fault() const;
+  /// Calls `visit(row, column)` for the elements of every place that is explained.
+  template <typename Visit>
+  void each_explained(const Visit& visit) const {
+    for (const LocatedFault& place : places) {
+      if (place.fault) {
+        place.region.selection().each(visit);
+      }
+    }
+  }
   /// The causes, each once, with "+" between.
   std::string causes() const;
 };

@@ -219,11 +219,7 @@ class Diagnosing {
   /// Takes what is explained for right, and parts the rest by size.
   void look_below_rounding() {
     base::Matrix<numerics::Word> rest = kernel_.observed();
-    for (const LocatedFault& place : result_.location.places) {
-      if (place.fault) {
-        place.region.selection().each([&](std::size_t i, std::size_t j) { rest(i, j) = kernel_.computed(i, j); });
-      }
-    }
+    result_.location.each_explained([&](std::size_t i, std::size_t j) { rest(i, j) = kernel_.computed(i, j); });
     bounds_.emplace(kernel_.data, kernel_.model, kernel_.operands);
     bounds_->narrow(kernel_.computed, rest);
     result_.populations = error_populations(*bounds_, kernel_.data.d_type, kernel_.computed, rest);

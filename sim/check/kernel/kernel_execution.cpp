@@ -248,7 +248,7 @@ Words execute(const KernelData& data, const KernelModel& model, const KernelOper
     const auto own_c = adds_c ? static_cast<float>(numerics::to_double(operands.c.data()[i], data.c_type)) : 0.0F;
     double sum = numerics::to_double(sums.data()[i], type);
     if (const auto& through = epilogue.through) {
-      sum = numerics::to_double(numerics::from_double(sum, *through), *through);
+      sum = numerics::rounded(sum, *through);
     }
     const float y = finished(epilogue, static_cast<float>(sum), adds_c ? &own_c : nullptr,
                              operands.bias.empty() ? nullptr : &operands.bias.data()[i]);

@@ -116,13 +116,14 @@ std::string populations_text(const KernelData& data, const KernelDiagnosis& diag
   const auto& [rounding, beyond, where, proved] = diagnosis.populations;
   const FaultLocation& larger = diagnosis.beyond_rounding;
   if (diagnosis.may_be_order()) {
+    const bool is_rest = diagnosis.location.has_fault();
     return fmt::format(
         "rounding: {} {} are off by no more than another order of the sums can be{}, which is proved to {:.1e} of the "
         "sum of |a||b|\n"
         "order: none that is known (split-K, stream-K, slices of k, promotion) gives these bits; sums by atomics have "
         "none to find. --tolerance rel:{:.1e} takes {} for right\n",
-        diagnosis.location.has_fault() ? "the other" : "all", rounding.elements, errors_text(rounding), proved, proved,
-        diagnosis.location.has_fault() ? "them" : "D");
+        is_rest ? "the other" : "all", rounding.elements, errors_text(rounding), proved, proved,
+        is_rest ? "them" : "D");
   }
   std::string text;
   if (diagnosis.populations.are_two()) {

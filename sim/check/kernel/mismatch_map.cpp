@@ -11,14 +11,9 @@ namespace {
 
 /// 1 where an element is in a place that is explained, or everything is.
 WrongElements explained_elements(const KernelDiagnosis& diagnosis) {
-  const bool is_all = !diagnosis.fitting.empty();
-  WrongElements explained(diagnosis.wrong.rows(), diagnosis.wrong.cols(), is_all ? 1 : 0);
+  WrongElements explained(diagnosis.wrong.rows(), diagnosis.wrong.cols(), diagnosis.fitting.empty() ? 0 : 1);
   for (const FaultLocation* const location : {&diagnosis.location, &diagnosis.beyond_rounding}) {
-    for (const auto& [region, fault] : location->places) {
-      if (!is_all && fault) {
-        region.selection().each([&](std::size_t row, std::size_t column) { explained(row, column) = 1; });
-      }
-    }
+    location->each_explained([&](std::size_t row, std::size_t column) { explained(row, column) = 1; });
   }
   return explained;
 }

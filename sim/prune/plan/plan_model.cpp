@@ -122,6 +122,7 @@ class Planning {
     if (!options.evaluation.command.empty()) {
       command_words(options.evaluation.command);
     }
+    run::require_link_used(options.simulation);
     require_weights(model);
     file_ = prune::ModelFile::open(model);
     if (options.workload.empty() && file_->onnx_graph() == nullptr) {

@@ -9,6 +9,10 @@ namespace {
 enum Needs { kNothing, kC, kBias };
 using E = Epilogue&;
 
+float narrow(float value, numerics::DataType type) {
+  return static_cast<float>(numerics::rounded(value, type));
+}
+
 /// A change of the epilogue of a kernel that has a C or a bias, where that is needed. In the text {alpha}, {beta}, the
 /// {axis} of the bias and the {other} one stand for what is declared.
 struct Row {
@@ -34,8 +38,8 @@ constexpr auto kRows = std::to_array<Row>({
     {kNothing, "there is no ReLU", [](E e, int) { e.activation = Activation::kNone; }},
     {kNothing, "a ReLU is applied that is not declared", [](E e, int) { e.activation = Activation::kRelu; }},
     {kNothing, "alpha is taken for 1 instead of {alpha}", [](E e, int) { e.alpha = 1; }},
-    {kNothing, "alpha is rounded to f16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kF16); }},
-    {kNothing, "alpha is rounded to bf16", [](E e, int) { e.alpha = rounded(e.alpha, numerics::DataType::kBf16); }},
+    {kNothing, "alpha is rounded to f16", [](E e, int) { e.alpha = narrow(e.alpha, numerics::DataType::kF16); }},
+    {kNothing, "alpha is rounded to bf16", [](E e, int) { e.alpha = narrow(e.alpha, numerics::DataType::kBf16); }},
     {kNothing, "alpha is applied twice", [](E e, int) { e.alpha *= e.alpha == -1 ? 1 : e.alpha; }},
 });
 constexpr std::array kScales{std::pair{"A", &Epilogue::scale_a}, std::pair{"B", &Epilogue::scale_b},

@@ -20,11 +20,6 @@
 
 namespace sptc::check::kernel::hypotheses {
 
-/// `value` as a number of `type`.
-inline float rounded(float value, numerics::DataType type) {
-  return static_cast<float>(numerics::to_double(numerics::from_double(value, type), type));
-}
-
 /// What a family proposes is said where it is defined.
 using Propose = Proposals(const Trial& at);
 

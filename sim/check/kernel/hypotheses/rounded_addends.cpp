@@ -14,18 +14,18 @@ Proposals rounded_addends(const Trial& at) {
                                 [type](KernelOperands& operands, const Selection&) {
                                   for (std::size_t i = 0; i < operands.c.size(); ++i) {
                                     numerics::Word& word = operands.c.data()[i];
-                                    const auto value = static_cast<float>(numerics::to_double(word, DataType::kF32));
-                                    word = numerics::from_double(rounded(value, type), DataType::kF32);
+                                    const double value = numerics::to_double(word, DataType::kF32);
+                                    word = numerics::from_double(numerics::rounded(value, type), DataType::kF32);
                                   }
                                 }});
     }
     if (!at.data().bias.empty()) {
-      proposals.list.push_back({"epilogue",
-                                fmt::format("the bias is rounded to {} before it is added", numerics::name(type)),
-                                [type](KernelOperands& operands, const Selection&) {
-                                  std::for_each(operands.bias.data(), operands.bias.data() + operands.bias.size(),
-                                                [type](float& value) { value = rounded(value, type); });
-                                }});
+      proposals.list.push_back(
+          {"epilogue", fmt::format("the bias is rounded to {} before it is added", numerics::name(type)),
+           [type](KernelOperands& operands, const Selection&) {
+             std::for_each(operands.bias.data(), operands.bias.data() + operands.bias.size(),
+                           [type](float& value) { value = static_cast<float>(numerics::rounded(value, type)); });
+           }});
     }
   }
   return proposals;

@@ -52,8 +52,9 @@ TEST(AssumedCosts, AreAShareOfTheTime) {
   EXPECT_EQ(assumed_share(workload, t4, options, result), 0);
 }
 
-std::string said(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
-                 const std::map<std::string, std::string>& options = {}) {
+/// A trace in closed form.
+RunResult result_of(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
+                    const std::map<std::string, std::string>& options) {
   SimulationOptions asked;
   asked.fidelity = Fidelity::kAnalytic;
   asked.check = CheckMode::kNone;
@@ -62,8 +63,12 @@ std::string said(const std::string& trace, const std::string& board, const workl
     set_option(asked, name, value);
   }
   return estimate(workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + trace, dims),
-                  config::load_architecture(board), asked)
-      .does_not_fit;
+                  config::load_architecture(board), asked);
+}
+
+std::string said(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
+                 const std::map<std::string, std::string>& options = {}) {
+  return result_of(trace, board, dims, options).does_not_fit;
 }
 
 TEST(Capacity, SeventyBillionWeightsOfSixteenBitsNeedTwoBoardsOfEightyGigabytes) {
@@ -165,25 +170,10 @@ TEST(Inference, WeighsAKernelAndThoseBehindItAtOneClock) {
   }
 }
 
-/// One pass of a trace in closed form.
-InferenceResult pass_of(const std::string& trace, const std::string& board, const workload::NamedDims& dims,
-                        const std::map<std::string, std::string>& options) {
-  SimulationOptions asked;
-  asked.fidelity = Fidelity::kAnalytic;
-  asked.check = CheckMode::kNone;
-  asked.what_ifs = false;
-  for (const auto& [name, value] : options) {
-    set_option(asked, name, value);
-  }
-  return *simulate(workload::read_workload(std::string(SPTC_SOURCE_DIR) + "/traces/" + trace, dims),
-                   config::load_architecture(board), asked)
-              .inference;
-}
-
 TEST(Inference, TheFastestMixIsNeverSlowerThanAllDenseOrAllSparse) {
   // At 72 W the clock falls by what dense weights take, though some are faster at the same clock.
   for (const char* const trace : {"resnet50.json", "resnext101_32x16d.json"}) {
-    const InferenceResult pass = pass_of(trace, "l4", {{"batch", 256}}, {{"engine", "tensorrt"}});
+    const InferenceResult pass = *result_of(trace, "l4", {{"batch", 256}}, {{"engine", "tensorrt"}}).inference;
     EXPECT_LE(pass.mix->latency_us, std::min(pass.dense->latency_us, pass.sparse->latency_us)) << trace;
     const auto is_refused = [](const InferenceKernel& kernel) {
       return kernel.takes_sparse && kernel.reason.ends_with(", but power would limit the clock");
@@ -199,7 +189,7 @@ TEST(Inference, OfAListOfGemmsSaysWhatIsNotModelledOverSeveralGpusToo) {
     if (options["tp"] != "1") {
       options["link"] = "900";
     }
-    const InferenceResult pass = pass_of("gpt3_175b.json", "b200", decode, options);
+    const InferenceResult pass = *result_of("gpt3_175b.json", "b200", decode, options).inference;
     const auto is_it = [](const NotModelled& part) { return part.what == kBesideGemms; };
     EXPECT_TRUE(std::any_of(pass.not_modelled.begin(), pass.not_modelled.end(), is_it)) << gpus;
   }
