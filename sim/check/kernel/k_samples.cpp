@@ -4,6 +4,7 @@
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 
+#include <Eigen/Dense>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -116,7 +117,8 @@ KPart zeros_of_k(std::size_t count) {
 }
 
 KMaps::KMaps(const Trial& at)
-    : kernel_(at.kernel()),
+    : at_(at),
+      kernel_(at.kernel()),
       unit_(unit_of(kernel_.model.instruction)),
       units_(kernel_.data.k / unit_),
       samples_(k_samples(kernel_, at.strongest())) {
@@ -161,6 +163,67 @@ KMap KMaps::moved(std::size_t tile, bool of_a, bool of_b,
         {of_a ? -1 : part(false, 0, first + there), of_b ? -1 : part(false, 0, first + there), width - there});
   }
   return map;
+}
+
+std::vector<int> KMaps::times_of_tiles(std::size_t tile, int least, int most,
+                                       const std::function<double(const KSample& sample, std::size_t t)>& adds) {
+  constexpr std::size_t kMostTiles = 128;
+  constexpr double kWhole = 0.1;
+  const std::size_t count = (units_ + tile - 1) / tile;
+  // A sum that an activation cuts off is no equation.
+  if (count < 2 || count > kMostTiles || kernel_.model.epilogue.activation != Activation::kNone) {
+    return {};
+  }
+  if (spread_.size() < 2 * count) {
+    std::vector<std::pair<std::size_t, std::size_t>> wrong, spread;
+    at_.selection().each([&](std::size_t row, std::size_t column) {
+      if (kernel_.wrong(row, column) != 0) {
+        wrong.emplace_back(row, column);
+      }
+    });
+    const std::size_t wanted = std::min(4 * count, wrong.size());
+    for (std::size_t i = 0; i < wanted; ++i) {
+      spread.push_back(wrong[i * wrong.size() / wanted]);
+    }
+    spread_ = k_samples(kernel_, spread);
+  }
+  if (spread_.size() < 2 * count) {
+    return {};
+  }
+  Eigen::MatrixXd parts(spread_.size(), count);
+  Eigen::VectorXd off(spread_.size());
+  for (std::size_t i = 0; i < spread_.size(); ++i) {
+    const auto row = static_cast<Eigen::Index>(i);
+    for (std::size_t t = 0; t < count; ++t) {
+      parts(row, static_cast<Eigen::Index>(t)) = adds(spread_[i], t);
+    }
+    off(row) = spread_[i].missing_sum();
+  }
+  std::vector<int> times;
+  for (const double value : Eigen::VectorXd(parts.colPivHouseholderQr().solve(off))) {
+    const double rounded = std::nearbyint(value);
+    if (!(std::fabs(value - rounded) < kWhole) || rounded < least || rounded > most) {
+      return {};
+    }
+    times.push_back(static_cast<int>(rounded));
+  }
+  return times;
+}
+
+std::string KMaps::tiles(const std::vector<std::size_t>& chosen, std::size_t tile) const {
+  constexpr std::size_t kListed = 4;
+  for (const std::size_t stride : {2U, 4U, 8U}) {
+    if (chosen.size() > 1 && chosen[0] < stride && chosen.size() * stride == units_ / tile &&
+        chosen[1] == chosen[0] + stride && chosen.back() == chosen[0] + (chosen.size() - 1) * stride) {
+      return fmt::format("k-tile {} of every {} tiles of {} k", chosen[0], stride, tile * unit_);
+    }
+  }
+  const Intervals parts = intervals_of(chosen);
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kListed, parts.size()); ++i) {
+    text += (i == 0 ? "" : ", ") + range(parts[i].begin * tile, parts[i].end * tile);
+  }
+  return text + (parts.size() > kListed ? fmt::format(" and {} other parts", parts.size() - kListed) : "");
 }
 
 void KMaps::add(const char* cause, std::string text, KMap map) {

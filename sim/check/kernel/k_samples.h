@@ -62,6 +62,13 @@ class KMaps {
   /// K in tiles of `tile` units, of which tile t of A, B or both is `source(t)`; zeros where that is negative or
   /// beyond.
   KMap moved(std::size_t tile, bool of_a, bool of_b, const std::function<std::int64_t(std::int64_t)>& source) const;
+  /// Tiles of `tile` units: "k 64 to 95, k 256 to 287", "k-tile 1 of every 2 tiles of 32 k".
+  std::string tiles(const std::vector<std::size_t>& chosen, std::size_t tile) const;
+  /// How many times a change of each k-tile of `tile` units is in the sums of a place, `least` to `most`. `adds` says
+  /// what it adds to a sum once; every wrong element is a linear equation, solved by least squares. Empty where they
+  /// tell too little, or the solution is not of whole numbers.
+  std::vector<int> times_of_tiles(std::size_t tile, int least, int most,
+                                  const std::function<double(const KSample& sample, std::size_t t)>& adds);
   void add(const char* cause, std::string text, KMap map);
   /// Adds it where most elements may be what they are with it: a place may have a second fault. No more than some
   /// dozens of one size of tiles.
@@ -75,9 +82,11 @@ class KMaps {
  private:
   bool is_likely(std::size_t tile, const KMap& map);
 
+  const Trial& at_;
   const WrongKernel& kernel_;
   std::size_t unit_, units_;
   std::vector<KSample> samples_;  ///< that tell most
+  std::vector<KSample> spread_;   ///< from all over the place, as many as were wanted so far
   std::size_t tile_ = 0, most_ = 0;
 };
 

@@ -158,6 +158,7 @@ bool is_plain(const Epilogue& epilogue) {
   plain.bias_of_columns = epilogue.bias_of_columns;  // without a bias these say nothing
   plain.bias_shift = epilogue.bias_shift;
   plain.bias_times = epilogue.bias_times;
+  plain.bias_before_alpha = epilogue.bias_before_alpha;
   return epilogue == plain;
 }
 
@@ -165,6 +166,10 @@ bool is_plain(const Epilogue& epilogue) {
 template <typename Real>
 Real finished(const Epilogue& epilogue, Real sum, const Real* c, const Real* bias) {
   const Real alpha = Real{epilogue.alpha} * epilogue.scale_a * epilogue.scale_b;
+  if (bias != nullptr && epilogue.bias_before_alpha) {
+    sum += static_cast<Real>(epilogue.bias_times) * *bias;
+    bias = nullptr;
+  }
   Real y = c != nullptr ? std::fma(alpha, sum, epilogue.beta * *c) : alpha * sum;
   for (int again = 1; c != nullptr && again < epilogue.c_times; ++again) {
     y += epilogue.beta * *c;
@@ -230,9 +235,17 @@ Words execute(const KernelData& data, const KernelModel& model, const KernelOper
     std::ranges::reverse(slices);
   }
   std::vector<Words> partial;
+  const Words* start = has_c && !is_late ? &c : nullptr;
+  Words last;
   for (const KMap& slice : slices) {
-    const bool starts_from_c = has_c && !is_late && partial.empty();
-    partial.push_back(slice_sum(model, operands, slice, starts_from_c ? &c : nullptr, threads));
+    Words sum = slice_sum(model, operands, slice, start, threads);
+    start = nullptr;
+    if (order.reduction == Reduction::kChained && &slice != &slices.back()) {
+      last = converted(converted(std::move(sum), type, data.d_type), data.d_type, model.instruction.c_type());
+      start = &last;
+      continue;
+    }
+    partial.push_back(std::move(sum));
     if (static_cast<int>(partial.size()) == order.repeated_slice + 1) {
       partial.push_back(Words(partial.back()));
     }

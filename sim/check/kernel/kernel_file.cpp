@@ -68,6 +68,9 @@ nlohmann::json k_order_of(const std::string& text) {
       throw base::InputError(fmt::format("--k-order must be KEY=VALUE,..., not '{}'", io::printable(text)));
     }
     const bool is_number = std::ranges::all_of(value, is_digit) && value.size() <= kMostDigits;
+    if (order.contains(key)) {
+      throw base::InputError(fmt::format("--k-order: '{}' stands there twice", key));
+    }
     order[key] = is_number ? nlohmann::json(std::stoi(value)) : nlohmann::json(value);
   }
   return order;
@@ -106,6 +109,7 @@ class KernelTensors {
       : directory_(std::move(directory)), d_(choice.d), own_(own) {}
 
   std::int64_t chosen = 0;  ///< entry of a batch
+  bool is_batch() const { return is_batch_; }
 
   io::Tensor tensor(const io::JsonObject& entry, bool is_d = false) {
     const bool is_other_d = is_d && !d_.empty();
@@ -218,6 +222,9 @@ class KernelReader {
     tensors_.chosen = choice_.entry ? *choice_.entry : object_.integer_or("entry", 0, 0, kMostEntries);
     read_instruction();
     read_matrices();
+    if (choice_.entry && !tensors_.is_batch()) {
+      throw base::InputError("--entry: no operand is a batch, that is of shape [entries, rows, columns]");
+    }
     if (object_.has("epilogue")) {
       read_epilogue(object_.object("epilogue"));
     }

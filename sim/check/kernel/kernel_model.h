@@ -73,7 +73,7 @@ enum class Pruning {
 /// How a kernel takes its memory for operands.
 struct Reading {
   bool a_column_major = false, b_column_major = false, c_column_major = false, d_column_major = false;
-  std::size_t a_pitch = 0, b_pitch = 0;  ///< see StoredMatrix::at
+  std::size_t a_pitch = 0, b_pitch = 0, c_pitch = 0;  ///< see StoredMatrix::at
   vectors::MetadataLayout layout = vectors::MetadataLayout::kCanonical;
   int selector = 0;
   Scramble scramble = Scramble::kNone;
@@ -84,9 +84,10 @@ struct Reading {
 
 /// The order in which the accumulators of the slices of K are added. Serial: each sum is rounded to D's type. Parallel:
 /// in the accumulator's type, rounded once. Tree: pairs of neighbours, then pairs of pairs, in the accumulator's type.
-enum class Reduction { kSerial, kSerialReversed, kParallel, kParallelReversed, kTree };
-inline constexpr std::array<std::string_view, 5> kReductions{"serial", "serial-reversed", "parallel",
-                                                             "parallel-reversed", "tree"};
+/// Chained: each slice starts from the sum before it, rounded to D's type.
+enum class Reduction { kSerial, kSerialReversed, kParallel, kParallelReversed, kTree, kChained };
+inline constexpr std::array<std::string_view, 6> kReductions{
+    "serial", "serial-reversed", "parallel", "parallel-reversed", "tree", "chained"};
 inline std::string_view name(Reduction reduction) {
   return kReductions[static_cast<std::size_t>(reduction)];
 }
@@ -119,6 +120,7 @@ struct Epilogue {
   bool bias_of_columns = false;
   int bias_shift = 0;  ///< a line takes the bias of so many lines on, around the end
   bool bias_after_activation = false;
+  bool bias_before_alpha = false;  ///< alpha' multiplies the sum with the bias
   Activation activation = Activation::kNone;
   std::optional<numerics::DataType> through = std::nullopt;  ///< to which the sum is rounded before all that
   Narrowing narrowing = Narrowing::kNearestEven;

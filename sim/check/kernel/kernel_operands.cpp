@@ -232,7 +232,7 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model, const S
   operands.b_columns =
       gathered(data.b, first_numbers(data.k), columns, reading.b_column_major, reading.b_pitch).transposed();
   if (data.c) {
-    operands.c = gathered(*data.c, rows, columns, reading.c_column_major);
+    operands.c = gathered(*data.c, rows, columns, reading.c_column_major, reading.c_pitch);
   }
   operands.d = gathered(data.d, rows, columns, reading.d_column_major);
   if (!data.bias.empty() && model.epilogue.bias_times > 0) {

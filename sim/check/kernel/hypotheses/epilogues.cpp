@@ -35,6 +35,8 @@ constexpr auto kRows = std::to_array<Row>({
     {kBias, "the bias runs along {other} instead of {axis}", [](E e, int) { e.bias_of_columns = !e.bias_of_columns; }},
     {kBias, "the bias is added after the activation",
      [](E e, int) { e.bias_after_activation = e.activation != Activation::kNone; }},
+    {kBias, "the bias is added before alpha multiplies: alpha (sum + bias)",
+     [](E e, int) { e.bias_before_alpha = e.alpha * e.scale_a * e.scale_b != 1; }},
     {kNothing, "there is no ReLU", [](E e, int) { e.activation = Activation::kNone; }},
     {kNothing, "a ReLU is applied that is not declared", [](E e, int) { e.activation = Activation::kRelu; }},
     {kNothing, "alpha is taken for 1 instead of {alpha}", [](E e, int) { e.alpha = 1; }},

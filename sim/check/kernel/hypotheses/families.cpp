@@ -11,6 +11,7 @@ std::span<const Family> families() {
       {Reach::kKernel, pruning, kLong},
       {Reach::kKernel, operand_types, kLong},
       {Reach::kKernel, k_orders, kLong},
+      {Reach::kKernel, rounded_k_tiles, kLong},
       {Reach::kKernel, epilogues, kLong},
       {Reach::kKernel, alpha, kLong},
       {Reach::kKernel, d_types, kLong},
@@ -39,6 +40,8 @@ std::span<const Family> families() {
       {Reach::kPlace, metadata_words},
       {Reach::kPlace, other_lines},
       {Reach::kPlace, lines_of_k_tiles},
+      {Reach::kPlace, leading_dimension_of_d, kLong},
+      {Reach::kPlace, stale_stages, kLong},
       {Reach::kPlace, rotated_k, kLong},
       {Reach::kPlace, stream_k, kLong},
   });

@@ -187,10 +187,15 @@ TEST_F(KernelFile, GivesWayToWhatACallerSays) {
                                     {"=3", "--k-order must be"},
                                     {"split_k=two", "--k-order: /split_k: "},
                                     {"split_k=99999999999", "--k-order: /split_k: "},
+                                    {"split_k=2,split_k=3", "--k-order: 'split_k' stands there twice"},
                                     {"reduction=tree", "split_k"}}) {
     choice.k_order = order;
     support::expect_input_error([&] { parse_kernel_file(file.dump(), "f", temporary.path(), choice); }, {part});
   }
+  choice.k_order.clear();
+  choice.entry = 0;
+  support::expect_input_error([&] { parse_kernel_file(file.dump(), "f", temporary.path(), choice); },
+                              {"--entry: no operand is a batch"});
 }
 
 TEST_F(KernelFile, ReadsTheEpilogueAndItsBias) {

@@ -2,6 +2,7 @@
 //
 // Kernels with a planted fault each, as real kernels have them: the diagnosis must name the fault
 // and its place.
+#include "models/mma/dot_step.h"
 #include "tests/unit/sim/check/kernel/planted_kernel.h"
 
 #include <fmt/format.h>
@@ -79,6 +80,25 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
                with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.5F}, {}, {.alpha = 0.75F, .beta = 0.375F}));
   expect_named("bias of the row before", "epilogue", {"row i takes the bias of row i - 1, around the end"},
                with_epilogue(half, {}, some_bias(128), {.bias_shift = -1}));
+  expect_named("alpha times the bias", "epilogue", {"added before alpha multiplies"},
+               with_epilogue(half, {.alpha = 0.75F}, some_bias(128), {.alpha = 0.75F, .bias_before_alpha = true}));
+  expect_named("sums kept in f16 between k-tiles", "rounded-k-tiles", {"rounded to f16 every 64 k"}, [] {
+    Plant plant(narrow);
+    const SyntheticKernel& kernel = plant.kernel;
+    for (std::size_t i = 0; i < narrow.m; ++i) {
+      for (std::size_t j = 0; j < narrow.n; ++j) {
+        Word sum = 0;
+        for (std::size_t k = 0; k < narrow.k; k += 64) {
+          const Word start = numerics::from_double(numerics::to_double(sum, DataType::kF16), DataType::kF32);
+          sum = plant.narrowed(mma::dense_dot(kernel.a.row(i).subspan(k, 64), kernel.b_columns.row(j).subspan(k, 64),
+                                              start, kernel.declared.instruction, kernel.declared.rules));
+        }
+        plant.d(i, j) = sum;
+      }
+    }
+    plant.kernel.data.d = stored(plant.d);
+    return plant.kernel.diagnose();
+  }());
   expect_named("alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"},
                with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.25F}, {}, {.alpha = 0.25F, .beta = 0.75F}));
   expect_named("scale of fp8 A off", "scale", {"scale of A is not applied"},

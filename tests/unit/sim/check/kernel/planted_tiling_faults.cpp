@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 namespace sptc::check::kernel {
@@ -41,6 +43,15 @@ TEST(PlantedFaults, OfMissingAndDoubledKAreNamed) {
   expect_named("two missing k-tiles of a CTA", "missing-k",
                {"rows 0 to 63 x columns 32 to 95", "lacks k 32 to 63, k 192 to 223"},
                with_moved_k(half, {0, 63, 32, 95}, 32, true, true, [](int t) { return t == 1 || t == 6 ? -1 : t; }));
+  const auto stale = [](bool of_a, bool of_b, int stages, std::initializer_list<int> tiles) {
+    return with_moved_k(half, {0, 63, 32, 95}, 32, of_a, of_b,
+                        [&](int t) { return std::ranges::find(tiles, t) != tiles.end() ? t - stages : t; });
+  };
+  expect_named("three stale stages of A", "duplicated-k-tile",
+               {"rows 0 to 63 x columns 32 to 95", "A at k 96 to 127, k 160 to 191, k 224 to 255", "64 k before"},
+               stale(true, false, 2, {3, 5, 7}));
+  expect_named("two stale stages of A and B", "duplicated-k-tile", {"A and B at k 96 to 127, k 192 to 223", "96 k"},
+               stale(true, true, 3, {3, 6}));
   expect_named("missing k-tile of a CTA", "missing-k", {"rows 64 to 127 x columns 32 to 63", "k 96 to 127"},
                without_k(half, {64, 127, 32, 63}, 32, 3));
   expect_named("missing k-tile of a CTA, sparse", "missing-k",
@@ -124,6 +135,29 @@ TEST(PlantedFaults, OfLinesAreNamed) {
                    }
                  }
                }));
+  expect_named("another leading dimension of C", "leading-dimension", {"of C is taken for 32 instead of 64"},
+               with_operands(with_c, {0, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 const base::Matrix<Word> c = kernel.c;
+                 for (std::size_t i = 0; i < c.size(); ++i) {
+                   kernel.c.data()[i] = c.data()[i / 64 * 32 + i % 64];
+                 }
+               }));
+  // Rows are stored one after the other, and what no row reaches holds what was there before.
+  const auto stored_with_pitch = [](std::size_t pitch) {
+    Plant plant(half);
+    std::vector<Word> memory(plant.d.size(), 0x7FC00001);
+    for (std::size_t i = 0; i < half.m; ++i) {
+      for (std::size_t j = 0; j < half.n && i * pitch + j < memory.size(); ++j) {
+        memory[i * pitch + j] = plant.d(i, j);
+      }
+    }
+    plant.kernel.data.d.words = memory;
+    return plant.kernel.diagnose();
+  };
+  expect_named("padded leading dimension of D", "leading-dimension", {"of D is taken for 104 instead of 96"},
+               stored_with_pitch(104));
+  expect_named("short leading dimension of D", "leading-dimension", {"of D is taken for 48 instead of 96"},
+               stored_with_pitch(48));
   expect_named("columns twice", "duplicated-columns", {"column i - 8", "columns 40 to 47"},
                with_moved_lines({"A100", kBrainSparse, 64, 64, 128}, false,
                                 [](std::size_t j) { return j >= 40 && j < 48 ? j - 8 : j; }));

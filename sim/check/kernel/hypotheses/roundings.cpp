@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// C of f32 or a bias that goes through a narrower type on its way into the sum.
+// What goes through a narrower type: C of f32 or a bias before it is added, the sum between k-tiles.
 #include "sim/check/kernel/hypotheses/families.h"
 
 namespace sptc::check::kernel::hypotheses {
@@ -26,6 +26,29 @@ Proposals rounded_addends(const Trial& at) {
              std::for_each(operands.bias.data(), operands.bias.data() + operands.bias.size(),
                            [type](float& value) { value = static_cast<float>(numerics::rounded(value, type)); });
            }});
+    }
+  }
+  return proposals;
+}
+
+// One accumulator that is kept in D's type between k-tiles.
+Proposals rounded_k_tiles(const Trial& at) {
+  const int depth = at.model().instruction.shape.k;
+  Proposals proposals;
+  std::set<int> lengths;
+  for (const int wanted : {1, 32, 64, 128, 256}) {
+    const int length = (wanted + depth - 1) / depth * depth;
+    const int slices = (static_cast<int>(at.data().k) + length - 1) / length;
+    if (!at.model().rules.is_integer() && at.data().d_type != at.model().rules.output && slices > 1 &&
+        lengths.insert(length).second) {
+      proposals.add_model("rounded-k-tiles",
+                          fmt::format("the sum is rounded to {} every {} k, and goes on from there",
+                                      numerics::name(at.data().d_type), length),
+                          at.model(), [&](KernelModel& model) {
+                            model.order.slices = slices;
+                            model.order.granule = length;
+                            model.order.reduction = Reduction::kChained;
+                          });
     }
   }
   return proposals;
