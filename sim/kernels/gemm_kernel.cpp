@@ -2,6 +2,7 @@
 #include "sim/kernels/gemm_kernel.h"
 
 #include "models/base/error.h"
+#include "models/mma/step_rules.h"
 #include "sim/hardware/sm/occupancy.h"
 #include "sim/kernels/kernel_library_spec.h"
 #include "sim/kernels/kernel_overrides.h"
@@ -291,6 +292,21 @@ mma::MmaInstruction executed_with(const TileShape& tile, const mma::MmaInstructi
   }
   return result;
 }
+
+}  // namespace
+
+mma::MmaInstruction usual_instruction(const GemmProblem& problem, const KernelTarget& target) {
+  const mma::MmaInstruction instruction = kernel_instruction(problem, target);
+  for (const mma::MmaFamily family : {mma::MmaFamily::kWgmma, mma::MmaFamily::kTcgen05}) {
+    const mma::MmaInstruction executed = executed_with({.cta_n = 64, .family = family}, instruction, target.sm);
+    if (executed.is_asynchronous() && mma::find_step_rules(target.numerics, executed)) {
+      return executed;
+    }
+  }
+  return instruction;
+}
+
+namespace {
 
 TileShape turned(TileShape tile) {
   std::swap(tile.cta_m, tile.cta_n);

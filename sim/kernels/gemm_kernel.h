@@ -136,6 +136,10 @@ constexpr int kLeastStages = 2, kMostStages = 4;
 /// The mma instruction that a kernel for `problem` is made of.
 mma::MmaInstruction kernel_instruction(const GemmProblem& problem, const KernelTarget& target);
 
+/// The one whose arithmetic D has where nobody says which kernel runs: wgmma or tcgen05.mma where the SM and its
+/// numerics have it, else kernel_instruction().
+mma::MmaInstruction usual_instruction(const GemmProblem& problem, const KernelTarget& target);
+
 /// Whether no GPU has it: another pattern or shape than mma.sync of PTX for kernels.
 bool is_explored(const mma::MmaInstruction& instruction);
 

@@ -118,7 +118,7 @@ Arithmetic::Arithmetic(std::string_view numerics, numerics::DataType operand, bo
 
 Arithmetic::Arithmetic(const gpu::GpuSpec& gpu, numerics::DataType operand, bool sparse)
     : instruction(mma::gemm_instruction(operand, sparse)),
-      rules(gpu.step_rules(kernels::kernel_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
+      rules(gpu.step_rules(kernels::usual_instruction({{}, 1, operand, sparse}, gpu.kernel_target()))) {}
 
 std::vector<ElementSelection> sample_elements(const base::GemmShape& shape, std::int64_t batch, std::uint64_t seed) {
   // m * n may not fit 64 bits; 256 or more is all that matters.
@@ -340,7 +340,7 @@ CheckResult check_own_pattern(const workload::Operation& op, const sparsity::Pat
                               const std::vector<base::Matrix<numerics::Word>>* d) {
   Arithmetic arithmetic(gpu, op.dtype, false);
   arithmetic.rules =
-      gpu.step_rules(kernels::kernel_instruction({{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
+      gpu.step_rules(kernels::usual_instruction({{}, 1, op.dtype, true, execution.instruction}, gpu.kernel_target()));
   return check_pattern(options.check_mode(), op, data, weight_pattern(options.pattern, op.dtype), execution, arithmetic,
                        options.seed, d);
 }

@@ -350,6 +350,17 @@ class Crosscheck(unittest.TestCase):
             sptcsim.run(trace, fidelity="analytic", save_operands=operands)
             self.assertIn("Schlüssel.a", np.load(operands).files)
 
+    @unittest.skipIf(ml_dtypes is None, "ml_dtypes is not installed")
+    def test_matmul_has_the_arithmetic_of_the_kernels_of_the_gpu(self):
+        rng = np.random.default_rng(3)
+        a, b = (rng.standard_normal(shape).astype(ml_dtypes.float8_e4m3fn) for shape in ((64, 256), (256, 64)))
+        name = "wgmma.mma_async.sync.aligned.m64n64k32.f32.e4m3.e4m3"
+        c = np.zeros((64, 64), np.float32)
+        for k in range(0, 256, 32):
+            c = sptcsim.mma(name, a[:, k:k + 32], b[k:k + 32], c, arch="H100")
+        self.assertTrue((sptcsim.matmul(a, b, arch="H100").view(np.uint32) == c.view(np.uint32)).all())
+        self.assertTrue(sptcsim.crosscheck({"a": a, "b": b, "d": c, "architecture": "H100"}).bit_exact)
+
     def test_arguments_stand_for_those_of_the_command_line(self):
         a, b = operands(32, 128, 16)
         d = sptcsim.matmul(a, b, split_k=2, arch="H100")

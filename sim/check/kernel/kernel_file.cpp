@@ -274,13 +274,22 @@ class KernelReader {
     const DataType b = types.has("b") ? type_at(types, "b", operand) : a;
     const DataType accumulator =
         types.has("accumulator") ? type_at(types, "accumulator", {kF32, kF16, kS32}) : numerics::accumulator_type(a);
-    std::optional<MmaInstruction> found;
-    for (const mma::CatalogueEntry& entry : mma::instructions(result_.target)) {
-      const MmaInstruction& one = entry.instruction;
-      const bool fits = one.family == mma::MmaFamily::kMma && one.a_type == a && one.b_type == b &&
-                        one.accumulator == accumulator && one.sparse == sparse && !one.satfinite &&
-                        !entry.is_software && !one.addend && !one.scales;
-      found = fits && (!found || one.shape.k > found->shape.k) ? one : found;
+    const auto deepest_of = [&](bool asynchronous) {
+      std::optional<MmaInstruction> found;
+      for (const mma::CatalogueEntry& entry : mma::instructions(result_.target)) {
+        const MmaInstruction& one = entry.instruction;
+        const bool fits = one.is_asynchronous() == asynchronous && one.a_type == a && one.b_type == b &&
+                          one.accumulator == accumulator && one.sparse == sparse && !one.satfinite &&
+                          !entry.is_software && !one.addend && !one.scales;
+        found = fits && (!found || one.shape.k > found->shape.k) ? one : found;
+      }
+      return found;
+    };
+    std::optional<MmaInstruction> found = deepest_of(false);
+    const auto rules = found ? mma::find_step_rules(result_.target.architecture, *found) : std::nullopt;
+    if (!found || (rules && rules->lowered_fp8)) {
+      const std::optional<MmaInstruction> asynchronous = deepest_of(true);
+      found = asynchronous ? asynchronous : found;
     }
     if (!found) {
       types.place().fail(fmt::format("{} has no {} instruction over {} and {} to {}", result_.target.name,

@@ -72,7 +72,8 @@ struct Arithmetic {
 /// GPU, or that says that its arithmetic is not known.
 Arithmetic arithmetic_of(std::string_view gpu, std::string_view instruction);
 
-/// The arithmetic of the instruction which GEMM kernels for operands of `type` are built from.
+/// The arithmetic of the deepest mma.sync for operands of `type`. Kernels of Hopper and Blackwell have wgmma and
+/// tcgen05.mma, which add fp8 in another way: arithmetic_of().
 Arithmetic gemm_arithmetic(std::string_view gpu, DataType type, bool sparse);
 
 /// D[m, n] = A[m, k] B[k, n] + C[m, n] with a dense instruction, bit by bit as the GPU computes it:

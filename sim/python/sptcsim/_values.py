@@ -170,7 +170,8 @@ def _is_sparse(sparse, name):
 
 def matmul(a: Array, b: Array, c: Array | None = None, *, arch: Arch = "A100", sparse: Sparse = False,
            dtype: str | None = None, d_dtype: str | None = None, split_k: int = 1, threads: int | None = None) -> np.ndarray:
-    """D = A B + C as the GEMM kernels of `arch` compute it: steps in increasing k, the accumulator rounded each time.
+    """D = A B + C as the GEMM kernels of `arch` compute it (wgmma on H100, tcgen05.mma on B200, else mma.sync): steps in
+    increasing k, the accumulator rounded each time.
 
     a, b, c: [m, k], [k, n], [m, n] with extents of at least 1; any strides. c has the accumulator's type; None: zeros.
     arch: a name of architectures(), an alias ("A100"), a file, or an Architecture.
