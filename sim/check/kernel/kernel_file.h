@@ -43,8 +43,9 @@ struct KernelChoice {
 /// a file are in it. `entry` counts along the first axis of tensors with an axis more (a batch). Elements are taken as
 /// raw bits of the type they stand for. Without a "type", D, C and the bias have that of the file where it names f32,
 /// f16 or bf16; else D and C have the accumulator's, and the bias is f32. Instead of `instruction`: `types` {a, b,
-/// accumulator} and `sparse`, for the deepest mma.sync of the architecture, or wgmma or tcgen05.mma where that lowers fp8
-/// to f16. A dense A under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws InputError.
+/// accumulator} and `sparse`, for the deepest mma.sync of the architecture, or wgmma or tcgen05.mma where that lowers
+/// fp8 to f16. A dense A under a sparse instruction must be legal, unless its `prune` is "magnitude". Throws
+/// InputError.
 KernelCase read_kernel_file(const std::filesystem::path& path, const KernelChoice& choice = {});
 
 /// The same from text; files are looked for in `directory`.
