@@ -93,12 +93,16 @@ function(sptc_precompiled_headers name)
   target_precompile_headers(sptc_${name} PRIVATE ${ARG_HEADERS})
 endfunction()
 
-# sptc_test(<name> LABEL unit SOURCES a.cpp ... DEPENDS sptc::x ... [SYSTEMC])
+# sptc_test(<name> LABEL unit SOURCES a.cpp ... DEPENDS sptc::x ... [SYSTEMC] [APART])
 # one GoogleTest executable; every TEST becomes a ctest entry in a process of its own (a SystemC context
-# elaborates once). With SYSTEMC the program starts in sc_main.
+# elaborates once). With SYSTEMC the program starts in sc_main. With APART each source is compiled by itself, because
+# two of them call different things by one name.
 function(sptc_test name)
-  cmake_parse_arguments(ARG "SYSTEMC" "LABEL" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "SYSTEMC;APART" "LABEL" "SOURCES;DEPENDS" ${ARGN})
   add_executable(test_${name} ${ARG_SOURCES})
+  if(NOT ARG_APART)
+    set_target_properties(test_${name} PROPERTIES UNITY_BUILD "${SPTC_UNITY}" UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   target_link_libraries(test_${name} PRIVATE sptc_options ${ARG_DEPENDS})
   if(ARG_SYSTEMC)
     target_link_libraries(test_${name} PRIVATE sptc_systemc_main GTest::gtest SystemC::systemc)
