@@ -63,11 +63,11 @@ Magnitudes magnitudes_of(const KernelModel& model, const KernelOperands& operand
   return a_lengths * b_lengths.transpose();
 }
 
-/// The error of one D relative to S.
-double loss_of(const KernelModel& model, std::size_t depth) {
+/// The error of one D relative to S: what is proved, and what it usually is, where errors have either sign.
+std::pair<double, double> loss_of(const KernelModel& model, std::size_t depth) {
   const mma::StepRules& rules = model.rules;
   if (rules.is_integer()) {
-    return 0;
+    return {0, 0};
   }
   const double width = std::max(1, rules.products_per_step), length = std::max(1, model.instruction.compressed_k());
   const auto products = static_cast<double>(depth);
@@ -75,7 +75,8 @@ double loss_of(const KernelModel& model, std::size_t depth) {
   const double steps = std::ceil(products / width) + std::ceil(products / length);
   const int bits =
       std::min(rules.fraction_bits, numerics::info(rules.output).format->mantissa_bits - rules.cleared_output_bits);
-  return steps * (width + 2) * std::ldexp(1, -bits);
+  const double losses = steps * (width + 2);
+  return {losses * std::ldexp(1, -bits), std::sqrt(losses) * std::ldexp(1, -bits)};
 }
 
 /// Whether `text` is `mark` and a number, which goes to `value`.
@@ -161,8 +162,10 @@ ErrorBounds::ErrorBounds(const KernelData& data, const KernelModel& model, const
     : type_(data.d_type),
       tolerance_(tolerance),
       magnitude_(data.m, data.n),
-      proved_(2 * loss_of(model, operands.a.cols())),
       root_of_depth_(std::sqrt(static_cast<double>(data.k))) {
+  const auto [most, usual] = loss_of(model, operands.a.cols());
+  proved_ = 2 * most;
+  usual_ = 2 * usual;
   const Magnitudes products = magnitudes_of(model, operands);
   const Epilogue& epilogue = model.epilogue;
   // The sums of k positive f32 are less than k units too small.
@@ -190,7 +193,8 @@ std::optional<double> ErrorBounds::in_bounds(std::size_t row, std::size_t column
   }
   const double value = numerics::to_double(x, type_), other = numerics::to_double(y, type_);
   const double magnitude = magnitude_(row, column);
-  const double usual = std::max(of_magnitude_ * magnitude, of_size_ * size_of(row, column, value, other));
+  const double size = size_of(row, column, value, other);
+  const double usual = std::min(std::max(of_magnitude_ * magnitude, of_size_ * size), most_of_size_ * size);
   double bound = tolerance_.relative ? *tolerance_.relative * magnitude : std::min(proved_ * magnitude, usual);
   if (const auto& format = numerics::info(type_).format; format && !tolerance_.relative) {
     const double largest = std::max({std::fabs(value), std::fabs(other), std::ldexp(1, format->min_exponent())});
@@ -207,6 +211,11 @@ double ErrorBounds::size_of(std::size_t row, std::size_t column, double value, d
 
 void ErrorBounds::narrow(const base::Matrix<Word>& computed, const base::Matrix<Word>& observed) {
   constexpr double kFar = 64;  // other orders of many kinds of data stay below; a short type in between does not
+  constexpr double kFarFromUsual = 8;
+  if (tolerance_.is_given()) {
+    return;
+  }
+  most_of_size_ = kFarFromUsual * usual_;
   constexpr std::size_t kLeast = 256, kMost = std::size_t{1} << 18;  // errors that tell what is usual
   std::vector<double> of_magnitude, of_size;
   const std::size_t step = 1 + computed.size() / kMost;
@@ -219,7 +228,7 @@ void ErrorBounds::narrow(const base::Matrix<Word>& computed, const base::Matrix<
       of_size.push_back(std::fabs(value - other) / size_of(row, column, value, other));
     }
   }
-  if (of_size.size() < kLeast || tolerance_.is_given()) {
+  if (of_size.size() < kLeast) {
     return;
   }
   const auto median = [](std::vector<double>& values) {

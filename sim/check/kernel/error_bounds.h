@@ -53,8 +53,9 @@ class ErrorBounds {
   }
   /// |x - y| in bounds of the element; nothing: NaN or infinity.
   std::optional<double> in_bounds(std::size_t row, std::size_t column, numerics::Word x, numerics::Word y) const;
-  /// Narrows the proved bound, where there are many errors in f32: near is at most 64 times the median distance of
-  /// `computed` and `observed`, relative to the sum of |a||b| or to the size that partial sums have.
+  /// Narrows the proved bound: near is at most 8 times the error that orders usually have, relative to the size of
+  /// partial sums, and where there are many errors in f32 64 times the median distance of `computed` and `observed`,
+  /// relative to that size or to the sum of |a||b|.
   void narrow(const base::Matrix<numerics::Word>& computed, const base::Matrix<numerics::Word>& observed);
   /// |x - y| relative to the sum of |a||b|: the backward error. Of NaN and infinity 0.
   double backward_error(std::size_t row, std::size_t column, numerics::Word x, numerics::Word y) const;
@@ -68,8 +69,9 @@ class ErrorBounds {
   double size_of(std::size_t row, std::size_t column, double value, double other) const;
 
   base::Matrix<float> magnitude_;  ///< not below the sum of |a||b|, with |C| and |bias|
-  double proved_ = 0, root_of_depth_ = 1;
-  double of_magnitude_ = std::numeric_limits<double>::max(), of_size_ = of_magnitude_;  ///< of narrow()
+  double proved_ = 0, usual_ = 0, root_of_depth_ = 1;
+  double of_magnitude_ = std::numeric_limits<double>::max(), of_size_ = of_magnitude_,
+         most_of_size_ = of_magnitude_;  ///< of narrow()
 };
 
 /// Elements of D that differ, and by how much.

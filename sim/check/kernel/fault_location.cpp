@@ -224,8 +224,9 @@ class Search {
       });
       for (const Region& part : joined_regions(parted_regions(right, kMostParts))) {
         // The wrong elements that are left have a fault of their own.
-        if (part.mismatches > kFewLines && wrong_in(broken, part) == 0 &&
-            2 * part.mismatches >= wrong_in(kernel_.wrong, part) && Trial(kernel_, part).allows(attempt.kind)) {
+        if (part.mismatches > kFewLines && (!attempt.hypothesis.word || part.is_regular()) &&
+            wrong_in(broken, part) == 0 && 2 * part.mismatches >= wrong_in(kernel_.wrong, part) &&
+            Trial(kernel_, part).allows(attempt.kind)) {
           found.push_back({part, attempt.hypothesis, part});
         }
       }

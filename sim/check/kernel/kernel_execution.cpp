@@ -159,6 +159,7 @@ bool is_plain(const Epilogue& epilogue) {
   plain.bias_shift = epilogue.bias_shift;
   plain.bias_times = epilogue.bias_times;
   plain.bias_before_alpha = epilogue.bias_before_alpha;
+  plain.bias_through = epilogue.bias_through;
   return epilogue == plain;
 }
 
@@ -187,7 +188,8 @@ Real finished(const Epilogue& epilogue, Real sum, const Real* c, const Real* bia
 
 /// D without a tensor core.
 Words run_on_host(const KernelData& data, const KernelModel& model, const KernelOperands& operands) {
-  const auto values_of = [](const Words& words, DataType type) {
+  const auto values_of = [](const Words& words, DataType operand) {
+    const DataType type = operand == DataType::kTf32 ? DataType::kF32 : operand;  // CUDA cores take all bits
     base::Matrix<double> values(words.rows(), words.cols());
     for (std::size_t i = 0; i < words.size(); ++i) {
       values.data()[i] = numerics::to_double(words.data()[i], type);

@@ -122,7 +122,8 @@ struct Epilogue {
   bool bias_after_activation = false;
   bool bias_before_alpha = false;  ///< alpha' multiplies the sum with the bias
   Activation activation = Activation::kNone;
-  std::optional<numerics::DataType> through = std::nullopt;  ///< to which the sum is rounded before all that
+  /// To which the sum is rounded before all that, and the bias before it is added.
+  std::optional<numerics::DataType> through = std::nullopt, bias_through = std::nullopt;
   Narrowing narrowing = Narrowing::kNearestEven;
 
   bool operator==(const Epilogue&) const = default;

@@ -244,7 +244,9 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model, const S
     const auto shift = static_cast<std::size_t>((model.epilogue.bias_shift % lines + lines) % lines);
     operands.bias = base::Matrix<float>(rows.size(), columns.size());
     selection.each([&](std::size_t row, std::size_t column, std::size_t i, std::size_t j) {
-      operands.bias(i, j) = data.bias[((of_columns ? column : row) + shift) % data.bias.size()];
+      const float value = data.bias[((of_columns ? column : row) + shift) % data.bias.size()];
+      const auto& through = model.epilogue.bias_through;
+      operands.bias(i, j) = through ? static_cast<float>(numerics::rounded(value, *through)) : value;
     });
   }
   return operands;
@@ -255,7 +257,7 @@ bool reads_alike(const KernelModel& a, const KernelModel& b) {
     const bool by_lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
     const Epilogue& epilogue = model.epilogue;
     return std::tuple(model.instruction.sparse, model.instruction.a_type, by_lanes ? model.instruction.shape.k : 0,
-                      epilogue.bias_times > 0, epilogue.bias_of_columns, epilogue.bias_shift);
+                      epilogue.bias_times > 0, epilogue.bias_of_columns, epilogue.bias_shift, epilogue.bias_through);
   };
   return a.reading == b.reading && reading(a) == reading(b);
 }

@@ -122,7 +122,7 @@ std::string populations_text(const KernelData& data, const KernelDiagnosis& diag
         "sum of |a||b|\n"
         "order: none that is known (split-K, stream-K, slices of k, promotion) gives these bits; sums by atomics have "
         "none to find. --tolerance rel:{:.1e} takes {} for right\n",
-        is_rest ? "the other" : "all", rounding.elements, errors_text(rounding), proved, proved,
+        is_rest ? "the other" : "all", rounding.elements, errors_text(rounding), proved, rounding.most_relative * 1.05,
         is_rest ? "them" : "D");
   }
   std::string text;

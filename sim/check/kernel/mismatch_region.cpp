@@ -204,6 +204,16 @@ std::string text_of(const Intervals& intervals, std::string_view unit, std::size
   return text;
 }
 
+bool Region::is_regular() const {
+  const auto is_even = [](const Intervals& lines) {
+    return std::ranges::adjacent_find(lines, [&](const Interval& a, const Interval& b) {
+             return a.size() != lines.front().size() || b.size() > a.size() ||
+                    b.begin - a.begin != lines[1].begin - lines[0].begin;
+           }) == lines.end();
+  };
+  return is_even(rows) && is_even(columns);
+}
+
 std::string text_of(const Region& region, std::size_t m, std::size_t n) {
   return text_of(region.rows, "row", m) + " x " + text_of(region.columns, "column", n);
 }

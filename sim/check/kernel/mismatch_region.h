@@ -34,6 +34,8 @@ struct Region {
 
   std::size_t elements() const { return selection().elements(); }
   Selection selection() const { return {numbers(rows), numbers(columns)}; }
+  /// Whether its lines are neighbours or evenly spaced.
+  bool is_regular() const;
   bool is_rectangle() const { return rows.size() == 1 && columns.size() == 1; }
   bool operator==(const Region&) const = default;
 };

@@ -94,6 +94,12 @@ Hypothesis moved(const WrongKernel& kernel, Moved parts, std::string cause, std:
     if (parts.b) {
       take_elements(from.b_columns, source, selection.columns, operands.b_columns);
     }
+    if (parts.c) {
+      selection.each([&](std::size_t row, std::size_t column, std::size_t i, std::size_t j) {
+        const auto [from_row, from_column] = source(row, column);
+        operands.c(i, j) = from.c(from_row, from_column);
+      });
+    }
   };
   return result;
 }
@@ -119,10 +125,11 @@ Hypothesis moved_lines(const WrongKernel& kernel, Moved parts, bool of_rows, std
   if (cause.empty()) {
     cause = fmt::format("{}-{}s", is_permutation(map) ? "permuted" : "duplicated", unit);
   }
-  return moved(kernel, parts, std::move(cause), fmt::format("of {} {}", what, map_text_of(map, unit)),
-               [sources = std::move(sources), is_second = parts.d && !of_rows](std::size_t line, std::size_t at) {
-                 return is_second ? std::pair(line, sources[at]) : std::pair(sources[line], at);
-               });
+  return moved(
+      kernel, parts, std::move(cause), fmt::format("of {} {}", what, map_text_of(map, unit)),
+      [sources = std::move(sources), is_second = (parts.c || parts.d) && !of_rows](std::size_t line, std::size_t at) {
+        return is_second ? std::pair(line, sources[at]) : std::pair(sources[line], at);
+      });
 }
 
 }  // namespace sptc::check::kernel

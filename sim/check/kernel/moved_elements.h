@@ -7,10 +7,10 @@
 
 namespace sptc::check::kernel {
 
-/// What is moved: any of values of A [row, stored element], metadata [row, group] and B [column, k]; or D [row,
+/// What is moved: any of values of A [row, stored element], metadata [row, group] and B [column, k]; or C or D [row,
 /// column].
 struct Moved {
-  bool values = false, metadata = false, b = false, d = false;
+  bool values = false, metadata = false, b = false, c = false, d = false;
 };
 /// Where the element stands that a kernel takes for (line, at).
 using Source = std::function<std::pair<std::size_t, std::size_t>(std::size_t line, std::size_t at)>;

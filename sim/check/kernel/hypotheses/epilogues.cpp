@@ -82,6 +82,12 @@ Proposals epilogues(const Trial& at) {
       }
     }
   }
+  for (const numerics::DataType type : {numerics::DataType::kF16, numerics::DataType::kBf16}) {
+    if (!at.data().bias.empty()) {
+      add(at, "epilogue", fmt::format("the sum and the bias are rounded to {}, then added", numerics::name(type)),
+          proposals, [&](Epilogue& epilogue) { epilogue.through = epilogue.bias_through = type; });
+    }
+  }
   // Scales of quantised operands and of D that are not applied, twice or inverted.
   for (const auto& [name, scale] : kScales) {
     const float value = own.*scale;

@@ -27,11 +27,11 @@ using Propose = Proposals(const Trial& at);
 Propose metadata_reading, operand_layouts, operand_types, pruning, k_orders, rounded_k_tiles, epilogues, alpha, d_types,
     instructions, host_sums;
 // Hypotheses of places of D.
-Propose flipped_bits_of_d, one_word, lines_of_d, tiles_of_d, leading_dimension_of_d, uncleared_accumulator, factor,
-    factors_of_lines, rounded_addends;
+Propose flipped_bits_of_d, other_bits, limits, left_as_c, one_word, lines_of_d, lines_of_c, tiles_of_d, stores_of_d,
+    leading_dimension_of_d, uncleared_accumulator, factor, factors_of_lines, rounded_addends;
 // Hypotheses of operands and metadata.
 Propose flipped_bit_of_a, flipped_bit_of_b, fragments, lines_of_k_tiles, nibbles_of_row, metadata_words,
-    metadata_encoders, other_lines, overrun_k, shifted_a;
+    metadata_encoders, other_lines, rounded_operands, overrun_k, shifted_a;
 // Hypotheses of K.
 Propose k_ranges, k_tile_sets, stale_stages, shifted_k_tiles, stale_k_tiles, repeated_slices, rotated_k, stream_k;
 

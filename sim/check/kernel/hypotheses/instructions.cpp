@@ -19,7 +19,9 @@ auto arithmetic_key(const MmaInstruction& instruction, const mma::StepRules& rul
                     rules.rounding, rules.exponent_floor, rules.output, rules.cleared_output_bits, rules.zero_rule,
                     rules.lowered_fp8 ? instruction.shape.k : 0);
 }
-using Seen = std::set<decltype(arithmetic_key(std::declval<MmaInstruction>(), std::declval<mma::StepRules>()))>;
+/// Where in the list of proposals an arithmetic is; nothing: it is that of the kernel.
+using Seen = std::map<decltype(arithmetic_key(std::declval<MmaInstruction>(), std::declval<mma::StepRules>())),
+                      std::optional<std::size_t>>;
 
 void add(const char* cause, std::string text, const KernelModel& from, const MmaInstruction& instruction,
          const mma::StepRules& rules, Proposals& proposals) {
@@ -41,7 +43,16 @@ void add_instructions_of(const mma::Target& target, const Trial& at, Seen& seen,
         continue;
       }
       const auto rules = mma::find_step_rules(target.architecture, candidate, grouping);
-      if (!rules || !seen.insert(arithmetic_key(candidate, *rules)).second) {
+      if (!rules) {
+        continue;
+      }
+      const auto [known, is_new] = seen.emplace(arithmetic_key(candidate, *rules), proposals.list.size());
+      if (!is_new) {
+        auto* const same = known->second ? &proposals.list[*known->second] : nullptr;
+        if (same != nullptr && same->cause == "architecture" &&
+            same->text.find(target.architecture) == std::string::npos) {
+          same->text += fmt::format(", {}", target.architecture);
+        }
         continue;
       }
       const bool other_output = rules->output != from.rules.output;
@@ -64,17 +75,21 @@ void add_instructions_of(const mma::Target& target, const Trial& at, Seen& seen,
 Proposals instructions(const Trial& at) {
   const KernelModel& from = at.model();
   const mma::Target& own = at.kernel().target;
-  Seen seen{arithmetic_key(from.instruction, from.rules)};
+  Seen seen{{arithmetic_key(from.instruction, from.rules), std::nullopt}};
   Proposals proposals;
   add_instructions_of(own, at, seen, proposals);
-  for (const mma::Target& other : mma::targets()) {
+  std::vector<mma::Target> others(mma::targets().begin(), mma::targets().end());
+  std::ranges::stable_sort(others, {}, [&](const mma::Target& other) {
+    return std::abs(other.compute_capability() - own.compute_capability());
+  });
+  for (const mma::Target& other : others) {
     if (other.architecture != own.architecture) {
       add_instructions_of(other, at, seen, proposals);
     }
   }
   if (!from.rules.is_integer() && !from.rules.lowered_fp8) {
     for (const auto& [text, rules] : vectors::rule_variants(from.rules)) {
-      if (seen.insert(arithmetic_key(from.instruction, rules)).second) {
+      if (seen.emplace(arithmetic_key(from.instruction, rules), std::nullopt).second) {
         add("rounding", text, from, from.instruction, rules, proposals);
       }
     }

@@ -50,6 +50,10 @@ Proposals shifted_k_tiles(const Trial& at) {
                           [=](std::int64_t t) { return std::clamp<std::int64_t>(t + by, 0, count - 1); });
     }
     shifts.emplace_back(fmt::format("{} - t", count - 1), [=](std::int64_t t) { return count - 1 - t; });
+    const std::size_t shifted = shifts.size();
+    for (std::int64_t of = 2; of <= 8 && of < 2 * count; of *= 2) {  // an address that is not advanced
+      shifts.emplace_back(fmt::format("t - t % {}", of), [of](std::int64_t t) { return t - t % of; });
+    }
     for (const auto& [formula, source] : shifts) {
       for (const bool of_a : {true, false}) {
         maps.add_if_likely(tile, "permuted-k-tiles", maps.moved(tile, of_a, !of_a, source), [&, said = formula] {
@@ -57,6 +61,12 @@ Proposals shifted_k_tiles(const Trial& at) {
                              of_a ? "A" : "B");
         });
       }
+    }
+    for (std::size_t i = shifted; i < shifts.size(); ++i) {
+      maps.add_if_likely(tile, "duplicated-k-tile", maps.moved(tile, true, true, shifts[i].second), [&] {
+        return fmt::format("in place of tile t of {} k of A and B stand those of tile {}", tile * maps.unit(),
+                           shifts[i].first);
+      });
     }
   }
   return std::move(maps.proposals);

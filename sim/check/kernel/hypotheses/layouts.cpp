@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Where elements stand in memory: transposed, with another leading dimension, from another element on.
+// Where elements stand in memory: transposed, or with another leading dimension.
 #include "sim/check/kernel/hypotheses/families.h"
 
 namespace sptc::check::kernel::hypotheses {
@@ -9,11 +9,20 @@ namespace {
 
 /// What a leading dimension of `own` may be taken for: another extent, or padded.
 std::set<std::size_t> other_pitches(const KernelData& data, std::size_t own) {
-  std::set<std::size_t> pitches{data.m, data.n, data.k, own + 8, 2 * own, std::max<std::size_t>(1, own / 2)};
+  std::set<std::size_t> pitches{data.m,
+                                data.n,
+                                data.k,
+                                own + 4,
+                                own + 8,
+                                2 * own,
+                                own / 2,
+                                own - std::min<std::size_t>(own, 4),
+                                own - std::min<std::size_t>(own, 8)};
   for (const std::size_t multiple : {8U, 16U, 32U, 64U, 128U}) {
-    pitches.insert((own + multiple - 1) / multiple * multiple);
+    pitches.insert({(own + multiple - 1) / multiple * multiple, (own - 1) / multiple * multiple});
   }
   pitches.erase(own);
+  pitches.erase(0);
   return pitches;
 }
 
@@ -48,7 +57,14 @@ Proposals operand_layouts(const Trial& at) {
       continue;
     }
     const std::size_t own = from.reading.*one.column_major ? one.matrix->rows : one.matrix->cols;
+    const bool by_columns = from.reading.*one.column_major, along_k = one.matrix == (by_columns ? &data.a : &data.b);
+    const std::vector<std::size_t> lines =
+        along_k ? numbers({{0, by_columns ? one.matrix->cols : one.matrix->rows}}) : at.lines(!by_columns);
     for (const std::size_t other : other_pitches(data, own)) {
+      const auto is_there = [&](std::size_t line) { return line * other < one.matrix->words.size(); };
+      if (2 * std::ranges::count_if(lines, is_there) < std::ssize(lines)) {
+        continue;  // zeros from beyond the memory tell nothing
+      }
       proposals.add_model(
           "leading-dimension",
           fmt::format("the leading dimension of {} is taken for {} instead of {}", one.name, other, own), from,
@@ -87,29 +103,6 @@ Proposals leading_dimension_of_d(const Trial& at) {
       return word.value_or(between);
     };
     proposals.list.push_back(std::move(stored));
-  }
-  return proposals;
-}
-
-// A row-major A, or its values, from a few elements on; metadata stays.
-Proposals shifted_a(const Trial& at) {
-  const WrongKernel& kernel = at.kernel();
-  const bool is_sparse = kernel.model.instruction.sparse;
-  Proposals proposals;
-  // The values of an A that is pruned on the way do not lie in memory.
-  if (kernel.model.reading.a_column_major || is_sparse != at.data().is_compressed()) {
-    return proposals;
-  }
-  const std::size_t width = kernel.operands.a.cols();
-  for (const std::size_t by : {1U, 2U, 4U, 8U, 16U}) {
-    proposals.list.push_back(
-        moved(kernel, {.values = true}, "pointer-offset",
-              fmt::format("{} {} read {} element{} too far on", is_sparse ? "the values of A" : "A",
-                          is_sparse ? "are" : "is", by, by == 1 ? "" : "s"),
-              [by, width](std::size_t row, std::size_t value) {
-                const std::size_t index = row * width + value + by;
-                return std::pair(index / width, index % width);
-              }));
   }
   return proposals;
 }

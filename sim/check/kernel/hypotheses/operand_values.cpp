@@ -37,6 +37,35 @@ Proposals operand_types(const Trial& at) {
   return proposals;
 }
 
+// Operands of f32 that are rounded to tf32, whose low bits an instruction ignores.
+Proposals rounded_operands(const Trial& at) {
+  const mma::MmaInstruction& own = at.kernel().model.instruction;
+  Proposals proposals;
+  for (const auto& [who, of_a, of_b] :
+       {std::tuple("A and B are", true, true), {"A is", true, false}, {"B is", false, true}}) {
+    for (const auto& [how, ties_away] : {std::pair("away from zero (cvt.rna.tf32)", true), {"to even", false}}) {
+      const auto round = [away = ties_away](base::Matrix<numerics::Word>& words) {
+        constexpr numerics::Word kIgnored = 0x1FFF, kHalf = 0x1000;
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          numerics::Word& word = words.data()[i];
+          const bool is_finite = (word & 0x7F800000) != 0x7F800000;
+          word = is_finite ? (word + (away || (word & (kIgnored + 1)) != 0 ? kHalf : kHalf - 1)) & ~kIgnored : word;
+        }
+      };
+      proposals.list.push_back({"operand-rounding", fmt::format("{} rounded to tf32, ties {}, not cut off", who, how),
+                                [=, a = of_a, b = of_b](KernelOperands& operands, const Selection&) {
+                                  if (a) {
+                                    round(operands.a);
+                                  }
+                                  if (b) {
+                                    round(operands.b_columns);
+                                  }
+                                }});
+    }
+  }
+  return own.a_type == kTf32 ? proposals : Proposals{};
+}
+
 // A dense A that is pruned by another rule, or not.
 Proposals pruning(const Trial& at) {
   static constexpr std::array kPrunings{

@@ -20,13 +20,17 @@ Proposals one_word(const Trial& at) {
     const Word word = kernel.observed()(row, column);
     ++seen[is_zero(word) ? 0 : word];
   }
-  if (seen.empty() || at.region().mismatches < kLeast) {
+  // Whole lines and tiles stay unwritten, not elements here and there; a NaN that is due may have any bits.
+  if (seen.empty() || at.region().mismatches < kLeast || !at.region().is_regular()) {
     return {};
   }
   const Word word = std::ranges::max_element(seen, {}, [](const auto& entry) { return entry.second; })->first;
   Hypothesis written{"unwritten-region",
-                     fmt::format("D holds {} everywhere: nobody wrote it",
-                                 vectors::hex_bits(word, vectors::element_bytes(kernel.data.d_type)))};
+                     fmt::format("D holds {} everywhere: nobody wrote it{}",
+                                 vectors::hex_bits(word, vectors::element_bytes(kernel.data.d_type)),
+                                 std::isnan(numerics::to_double(word, kernel.data.d_type))
+                                     ? ", or NaN came in from padding of K or memory that nobody set"
+                                     : "")};
   written.word = [word](std::size_t, std::size_t) { return word; };
   if (is_zero(word)) {  // of either sign
     written = {"zero-region", "D is zero: no thread wrote it, or its loop over K ran zero times"};

@@ -99,10 +99,90 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
     plant.kernel.data.d = stored(plant.d);
     return plant.kernel.diagnose();
   }());
+  expect_named("bias added in f16", "epilogue", {"the sum and the bias are rounded to f16, then added"},
+               with_epilogue(narrow, {}, some_bias(96), {.through = DataType::kF16, .bias_through = DataType::kF16}));
   expect_named("alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"},
                with_epilogue(with_c, {.alpha = 0.75F, .beta = 0.25F}, {}, {.alpha = 0.25F, .beta = 0.75F}));
   expect_named("scale of fp8 A off", "scale", {"scale of A is not applied"},
                with_epilogue({"L40S", kFp8, 64, 64, 256}, {.scale_a = 0.0371F}, {}, {}));
+}
+
+/// D of `shape` after `change` of its words, with C in D's place where it has one.
+KernelDiagnosis with_changed_d(const Shape& shape, const Epilogue& declared,
+                               const std::function<void(Plant& plant)>& change) {
+  Plant plant(shape);
+  plant.kernel.declared.epilogue = declared;
+  change(plant);
+  plant.kernel.data.d = stored(plant.d);
+  return plant.kernel.diagnose();
+}
+
+TEST(PlantedFaults, OfSingleWordsOfDAreNamed) {
+  constexpr Word kDue = 0x7FFFFFFF, kOther = 0x7FC00000, kNegativeZero = 0x80000000;
+  const auto with_a = [](Word word, Word in_d) {
+    return with_changed_d(half, {}, [=](Plant& plant) {
+      for (std::size_t k = 0; k < half.k; ++k) {
+        plant.kernel.a(10, k) = word;
+      }
+      plant.kernel.store_operands();
+      plant.store(plant.kernel.compute());
+      for (std::size_t j = 0; j < half.n; ++j) {
+        plant.d(10, j) = in_d;
+      }
+    });
+  };
+  static_assert(kDue != kOther);
+  expect_named("NaN with other bits", "nan-bits", {"row 10"}, with_a(0x7E00, kOther));
+  expect_named("zeros of the other sign", "zero-sign", {"row 10"}, with_a(0, kNegativeZero));
+  expect_named("a clamp", "epilogue", {"D is clamped to at most 6"}, with_changed_d(half, {}, [](Plant& plant) {
+                 for (std::size_t i = 0; i < plant.d.size(); ++i) {
+                   Word& word = plant.d.data()[i];
+                   word = numerics::to_double(word, DataType::kF32) > 6 ? 0x40C00000 : word;
+                 }
+               }));
+  expect_named("a tile that was not stored over C", "unwritten-region", {"D still holds C", "rows 32 to 63"},
+               with_changed_d(with_c, {}, [](Plant& plant) {
+                 for (std::size_t i = 32; i < 64; ++i) {
+                   std::ranges::copy(plant.kernel.c.row(i).first(32), plant.d.row(i).begin());
+                 }
+               }));
+}
+
+TEST(PlantedFaults, OfOperandsThatAreRoundedAreNamed) {
+  const Shape tf32{"A100", "m16n8k8.f32.tf32.tf32.f32", 64, 64, 128};
+  for (const bool of_b : {true, false}) {
+    expect_named("tf32 that is rounded", "operand-rounding", {of_b ? "A and B are" : "A is", "rna"}, [&] {
+      Plant plant(tf32);
+      SyntheticKernel& kernel = plant.kernel;
+      const base::RandomStream stream = base::RandomStream(4).fork("low");
+      std::size_t at = 0;
+      for (base::Matrix<Word>* words : {&kernel.a, &kernel.b_columns}) {
+        for (std::size_t i = 0; i < words->size(); ++i) {
+          words->data()[i] |= static_cast<Word>(stream.below(at++, 0x2000));
+        }
+      }
+      kernel.store_operands();
+      SyntheticKernel other = kernel;
+      for (base::Matrix<Word>* words : {&other.a, of_b ? &other.b_columns : &other.a}) {
+        for (std::size_t i = 0; i < words->size(); ++i) {
+          words->data()[i] = (words->data()[i] + 0x1000) & ~Word{0x1FFF};
+        }
+      }
+      plant.store(other.compute());
+      return kernel.diagnose();
+    }());
+  }
+}
+
+TEST(PlantedFaults, OfLinesOfCAreNamed) {
+  const auto with_moved_c = [](const Source& source) {
+    return with_operands(with_c, {0, 63, 0, 63},
+                         [&](SyntheticKernel& kernel) { kernel.c = moved_elements(kernel.c, source); });
+  };
+  expect_named("C of other rows", "c-lines", {"of C row i holds row i + 8"},
+               with_moved_c([](std::size_t i, std::size_t j) { return std::pair(i < 56 ? i + 8 : i, j); }));
+  expect_named("columns of C exchanged", "c-lines", {"of C column i holds column i ^ 1"},
+               with_moved_c([](std::size_t i, std::size_t j) { return std::pair(i, j ^ 1); }));
 }
 
 TEST(PlantedFaults, OfAddendsAreNamed) {

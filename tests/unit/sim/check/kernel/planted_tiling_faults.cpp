@@ -47,11 +47,17 @@ TEST(PlantedFaults, OfMissingAndDoubledKAreNamed) {
     return with_moved_k(half, {0, 63, 32, 95}, 32, of_a, of_b,
                         [&](int t) { return std::ranges::find(tiles, t) != tiles.end() ? t - stages : t; });
   };
-  expect_named("three stale stages of A", "duplicated-k-tile",
-               {"rows 0 to 63 x columns 32 to 95", "A at k 96 to 127, k 160 to 191, k 224 to 255", "64 k before"},
-               stale(true, false, 2, {3, 5, 7}));
-  expect_named("two stale stages of A and B", "duplicated-k-tile", {"A and B at k 96 to 127, k 192 to 223", "96 k"},
-               stale(true, true, 3, {3, 6}));
+  expect_named(
+      "three stale stages of A", "duplicated-k-tile",
+      {"rows 0 to 63 x columns 32 to 95", "A is stale at k 96 to 127, k 160 to 191, k 224 to 255", "64 k before"},
+      stale(true, false, 2, {3, 5, 7}));
+  expect_named("stages of B that are overwritten too early", "duplicated-k-tile",
+               {"B is overwritten at k 32 to 63, k 128 to 159", "what belongs 64 k further on"},
+               stale(false, true, -2, {1, 4}));
+  expect_named("an address that is not advanced", "duplicated-k-tile", {"tile t of 16 k of A and B", "tile t - t % 4"},
+               with_moved_k(half, {0, 127, 0, 95}, 16, true, true, [](int t) { return t - t % 4; }));
+  expect_named("two stale stages of A and B", "duplicated-k-tile",
+               {"A and B are stale at k 96 to 127, k 192 to 223", "96 k"}, stale(true, true, 3, {3, 6}));
   expect_named("missing k-tile of a CTA", "missing-k", {"rows 64 to 127 x columns 32 to 63", "k 96 to 127"},
                without_k(half, {64, 127, 32, 63}, 32, 3));
   expect_named("missing k-tile of a CTA, sparse", "missing-k",
@@ -142,6 +148,11 @@ TEST(PlantedFaults, OfLinesAreNamed) {
                    kernel.c.data()[i] = c.data()[i / 64 * 32 + i % 64];
                  }
                }));
+  // Zeros that a longer leading dimension would read beyond C are no sign of it.
+  expect_named("no C in the last rows", "epilogue", {"rows 48 to 63", "C is not added"},
+               with_operands(with_c, {48, 63, 0, 63}, [](SyntheticKernel& kernel) {
+                 kernel.c = base::Matrix<Word>(kernel.c.rows(), kernel.c.cols());
+               }));
   // Rows are stored one after the other, and what no row reaches holds what was there before.
   const auto stored_with_pitch = [](std::size_t pitch) {
     Plant plant(half);
@@ -172,6 +183,29 @@ TEST(PlantedFaults, OfLinesAreNamed) {
   expect_named(
       "rows of another CTA", "duplicated-rows", {"row i - 64", "rows 64 to 127"},
       with_moved_lines({"A100", kBytesSparse, 128, 64, 256}, true, [](std::size_t i) { return i >= 64 ? i - 64 : i; }));
+}
+
+TEST(PlantedFaults, OfStoresAreNamed) {
+  const auto with_stores = [](const Shape& shape, const Source& source) {
+    Plant plant(shape);
+    plant.d = moved_elements(plant.d, source);
+    plant.kernel.data.d = stored(plant.d);
+    return plant.kernel.diagnose();
+  };
+  expect_named("blocks of D transposed", "transposed-tile", {"16 x 16 blocks of D are transposed"},
+               with_stores(half, [](std::size_t i, std::size_t j) {
+                 return std::pair(i / 16 * 16 + j % 16, j / 16 * 16 + i % 16);
+               }));
+  expect_named("a swizzle of D that stays", "swizzle", {"chunks of 8 columns", "(i % 4)"},
+               with_stores(half, [](std::size_t i, std::size_t j) { return std::pair(i, j ^ (i % 4 * 8)); }));
+  expect_named(
+      "the first of two registers twice", "duplicated-columns", {"odd rows", "hold the first"},
+      with_stores(half, [](std::size_t i, std::size_t j) { return std::pair(i, i % 2 == 1 ? j / 2 * 2 : j); }));
+  expect_named("another raster", "moved-tile", {"tiles of 32 x 32", "order of columns"},
+               with_stores(half, [](std::size_t i, std::size_t j) {
+                 const std::size_t cta = i / 32 * 3 + j / 32;
+                 return std::pair(cta % 4 * 32 + i % 32, cta / 4 * 32 + j % 32);
+               }));
 }
 
 TEST(PlantedFaults, OfTilesAreNamed) {

@@ -81,6 +81,25 @@ TEST(UnknownOrder, LetsLinesInAWrongPlaceStandOut) {
   }
 }
 
+TEST(UnknownOrder, OfCoarseSumsHidesNoPartOfK) {
+  Plant plant({"H100", "wgmma.mma_async.sync.aligned.m64n8k32.f32.e4m3.e4m3", 64, 64, 512});
+  const Selection all = Selection::all(plant.kernel.data);
+  const auto sum_of = [&](std::size_t block) {
+    SyntheticKernel other = plant.kernel;
+    move_k(other, 128, true, true, [&](int t) { return t == static_cast<int>(block) ? t : -1; });
+    return other.compute();
+  };
+  std::vector<base::Matrix<Word>> parts{sum_of(0), sum_of(1), sum_of(2)};
+  const auto value = [&](std::size_t part, std::size_t i, std::size_t j) {
+    return static_cast<float>(numerics::to_double(parts[part](i, j), DataType::kF32));
+  };
+  all.each([&](std::size_t i, std::size_t j) {
+    plant.d(i, j) = numerics::from_double(value(1, i, j) + (value(0, i, j) + value(2, i, j)) * 1.0F, DataType::kF32);
+  });
+  plant.kernel.data.d = stored(plant.d);
+  EXPECT_FALSE(plant.kernel.diagnose().may_be_order());
+}
+
 TEST(UnknownOrder, IsNoFaultAndSaysWhatMayBeOff) {
   Plant plant(half);
   add_rounding(plant);

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Loads of the last k-tile that go on beyond K: the next row of A meets the next column of B.
+// Loads at another address: beyond K, where the next row of A meets the next column of B, or from a few elements on.
 #include "sim/check/kernel/hypotheses/families.h"
 
 namespace sptc::check::kernel::hypotheses {
 
+// A last k-tile that goes on beyond K.
 Proposals overrun_k(const Trial& at) {
   const KernelOperands& own = at.kernel().operands;
   const Reading& reading = at.kernel().model.reading;
@@ -40,6 +41,29 @@ Proposals overrun_k(const Trial& at) {
                                 operands.a = continued(own.a, selection.rows, beyond);
                                 operands.b_columns = continued(own.b_columns, selection.columns, beyond);
                               }});
+  }
+  return proposals;
+}
+
+// A row-major A, or its values, from a few elements on; metadata stays.
+Proposals shifted_a(const Trial& at) {
+  const WrongKernel& kernel = at.kernel();
+  const bool is_sparse = kernel.model.instruction.sparse;
+  Proposals proposals;
+  // The values of an A that is pruned on the way do not lie in memory.
+  if (kernel.model.reading.a_column_major || is_sparse != at.data().is_compressed()) {
+    return proposals;
+  }
+  const std::size_t width = kernel.operands.a.cols();
+  for (const std::size_t by : {1U, 2U, 4U, 8U, 16U}) {
+    proposals.list.push_back(
+        moved(kernel, {.values = true}, "pointer-offset",
+              fmt::format("{} {} read {} element{} too far on", is_sparse ? "the values of A" : "A",
+                          is_sparse ? "are" : "is", by, by == 1 ? "" : "s"),
+              [by, width](std::size_t row, std::size_t value) {
+                const std::size_t index = row * width + value + by;
+                return std::pair(index / width, index % width);
+              }));
   }
   return proposals;
 }
