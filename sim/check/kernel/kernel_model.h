@@ -122,7 +122,7 @@ struct Epilogue {
   bool bias_after_activation = false;
   bool bias_before_alpha = false;  ///< alpha' multiplies the sum with the bias
   Activation activation = Activation::kNone;
-  /// To which the sum is rounded before all that, and the bias before it is added.
+  /// Types to which the sum is rounded before all that, and the bias before it is added.
   std::optional<numerics::DataType> through = std::nullopt, bias_through = std::nullopt;
   Narrowing narrowing = Narrowing::kNearestEven;
 
