@@ -95,7 +95,7 @@ class Search {
       proposals.among = std::max(proposals.among, static_cast<double>(list.size()));
       for (const Hypothesis& hypothesis : list) {
         const double share = trial.fit(hypothesis);
-        if (share == 1) {
+        if (share == 1 && (!proposals.of_lines || region.is_regular())) {
           return Found{region, hypothesis, *reach};
         }
         // Other orders have the right bits by chance here and there, and a flipped bit has them in some of a line.
@@ -224,7 +224,7 @@ class Search {
       });
       for (const Region& part : joined_regions(parted_regions(right, kMostParts))) {
         // The wrong elements that are left have a fault of their own.
-        if (part.mismatches > kFewLines && (!attempt.hypothesis.word || part.is_regular()) &&
+        if (part.mismatches > kFewLines && (!attempt.kind.of_lines || part.is_regular()) &&
             wrong_in(broken, part) == 0 && 2 * part.mismatches >= wrong_in(kernel_.wrong, part) &&
             Trial(kernel_, part).allows(attempt.kind)) {
           found.push_back({part, attempt.hypothesis, part});

@@ -33,6 +33,7 @@ struct Proposals {
   std::vector<Hypothesis> list;
   double among = 0;         ///< of how many candidates they were chosen, where that is more than their number
   bool is_certain = false;  ///< no other D would fit by chance
+  bool of_lines = false;    ///< they hold of whole lines and tiles, not of elements here and there
 
   /// A kernel whose model is `from` but for `change`; none where that changes nothing.
   template <typename Change>

@@ -20,8 +20,7 @@ Proposals one_word(const Trial& at) {
     const Word word = kernel.observed()(row, column);
     ++seen[is_zero(word) ? 0 : word];
   }
-  // Whole lines and tiles stay unwritten, not elements here and there; a NaN that is due may have any bits.
-  if (seen.empty() || at.region().mismatches < kLeast || !at.region().is_regular()) {
+  if (seen.empty() || at.region().mismatches < kLeast) {
     return {};
   }
   const Word word = std::ranges::max_element(seen, {}, [](const auto& entry) { return entry.second; })->first;
@@ -39,7 +38,7 @@ Proposals one_word(const Trial& at) {
       return is_zero(zero) ? zero : 0;
     };
   }
-  return {{written}, 0, true};
+  return {{written}, 0, true, true};
 }
 
 // Single bits of D: a cosmic ray, a race, a store that another one overtook.

@@ -53,8 +53,9 @@ TEST(FaultTargets, OfAHundredPairsNinetyFiveAreNamedAndNoneWrongly) {
     const std::vector<std::string> named =
         parts_of(diagnosis.fitting.empty() ? diagnosis.location.causes() : diagnosis.fitting.front().cause);
     both += named == planted ? 1 : 0;
-    EXPECT_TRUE(std::ranges::includes(planted, named)) << planted.front() << " and " << planted.back() << " in tiles "
-                                                       << tile << " and " << other << ": " << told(diagnosis);
+    EXPECT_TRUE(std::ranges::includes(planted, named))
+        << planted.front() << " and " << planted.back() << " in tiles " << tile << " and " << other << ": "
+        << told(diagnosis) << "; " << text_of(diagnosis.location, plant.kernel.data);
   }
   EXPECT_GE(both, 95U);
 }
