@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/text.h"
 
+#include "models/base/error.h"
+
 #include <algorithm>
 #include <bit>
 #include <cctype>
@@ -220,6 +222,14 @@ std::string unknown_name(std::string_view word, std::span<const std::string_view
                     : "that is " + std::string(meant);
   return text + " (" + nearest + "; " +
          (short_list ? "allowed: " + list : std::to_string(allowed.size()) + " are allowed") + ")";
+}
+
+std::size_t place_of_name(std::string_view what, std::string_view word, std::span<const std::string_view> names) {
+  const auto found = std::find(names.begin(), names.end(), word);
+  if (found == names.end()) {
+    throw InputError("unknown " + std::string(what) + " " + unknown_name(word, names));
+  }
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 }  // namespace sptc::base

@@ -32,6 +32,10 @@ std::string_view nearest_name(std::string_view word, std::span<const std::string
 /// instead of the nearest.
 std::string unknown_name(std::string_view word, std::span<const std::string_view> allowed, std::string_view meant = {});
 
+/// The place of `word` among the names of an enumeration. Throws InputError where it is none: "unknown
+/// `what` ...", with the nearest.
+std::size_t place_of_name(std::string_view what, std::string_view word, std::span<const std::string_view> names);
+
 /// Letters of ASCII as small ones.
 std::string lower_case(std::string_view text);
 

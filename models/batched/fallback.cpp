@@ -11,18 +11,6 @@ namespace sptc::batched {
 
 using numerics::Word;
 
-SelectionTable::SelectionTable(numerics::DataType type) {
-  const sparsity::Pattern pattern = sparsity::hardware_pattern(type);
-  kept = static_cast<std::size_t>(pattern.kept);
-  group = static_cast<std::size_t>(pattern.group);
-  for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
-    for (std::size_t slot = 0; slot < kept; ++slot) {
-      position[nibble][slot] =
-          static_cast<std::uint8_t>(sparsity::selected_position(nibble, static_cast<int>(slot), pattern));
-    }
-  }
-}
-
 Word slow_dot(const GemmSlice& gemm, std::size_t row, std::size_t column, std::size_t begin, std::size_t end, Word c) {
   const std::size_t count = end - begin;
   struct Buffers {

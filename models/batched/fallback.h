@@ -4,23 +4,8 @@
 #include "models/batched/float_gemm.h"
 
 #include <cstddef>
-#include <cstdint>
 
 namespace sptc::batched {
-
-/// Position in a group of B that slot `slot` of a nibble selects, for all sixteen nibbles.
-struct SelectionTable {
-  explicit SelectionTable(numerics::DataType type);
-
-  /// The logical k that element `t` of a compressed row meets.
-  std::size_t logical(std::size_t t, std::uint8_t nibble) const {
-    return t / kept * group + position[nibble & 15U][t % kept];
-  }
-
-  std::size_t kept = 0;
-  std::size_t group = 0;
-  std::uint8_t position[16][8] = {};
-};
 
 /// Elements [begin, end) of the dot product of row `row` and column `column`, in the plain
 /// arithmetic of dot_step: what the vector kernels leave out. `c` and the result are words of the

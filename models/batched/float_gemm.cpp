@@ -120,8 +120,7 @@ class RowsGemm {
     const std::size_t padded = is_sparse() ? logical_end - logical_begin : constants_.steps * constants_.step;
     for (std::size_t column = 0; column < gemm_.b_columns.rows(); column += kPanelColumns) {
       pack_panel<kPanelColumns>(gemm_.b_columns, column, logical_begin, logical_end, padded, b_format_,
-                                is_lowered() ? &lowered_b_ : nullptr,
-                                is_sparse() ? LoweredOrder::kOfMemory : LoweredOrder::kOfSteps, *panel_);
+                                is_lowered() ? &lowered_b_ : nullptr, !is_sparse(), *panel_);
       for (std::size_t i = row; i < row_end; i += kRowsAtOnce) {
         prefetch_state(i + kRowsAtOnce, row_end, column);
         run_rows(i, std::min(kRowsAtOnce, row_end - i), &rows_[i - row], column);
@@ -278,42 +277,19 @@ class RowsGemm {
     }
   }
 
+  using Kernel = void (*)(const PackedRow*, const Panel&, std::uint32_t* const*, const StepConstants&);
+  template <Output kOutput, bool kSparse, bool kWide>
+  static constexpr Kernel kByRows[] = {run_steps<1, kOutput, kSparse, kWide>,
+                                       run_steps<kRowsAtOnce, kOutput, kSparse, kWide>};
+  template <Output kOutput>
+  static constexpr const Kernel* kKernels[2][2] = {{kByRows<kOutput, false, false>, kByRows<kOutput, false, true>},
+                                                   {kByRows<kOutput, true, false>, kByRows<kOutput, true, true>}};
+
   void run_kernel(std::size_t count, const PackedRow* packed, std::uint32_t* const* state, bool wide) {
-    if (wide) {
-      run_kernel_of<true>(count, packed, state);
-    } else {
-      run_kernel_of<false>(count, packed, state);
-    }
-  }
-
-  template <bool kWide>
-  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
-    switch (output_) {
-      case Output::kFloat:
-        return run_kernel_of<kWide, Output::kFloat>(count, packed, state);
-      case Output::kShortFloat:
-        return run_kernel_of<kWide, Output::kShortFloat>(count, packed, state);
-      case Output::kHalf:
-        return run_kernel_of<kWide, Output::kHalf>(count, packed, state);
-    }
-  }
-
-  template <bool kWide, Output kOutput>
-  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
-    if (is_sparse()) {
-      run_kernel_of<kWide, kOutput, true>(count, packed, state);
-    } else {
-      run_kernel_of<kWide, kOutput, false>(count, packed, state);
-    }
-  }
-
-  template <bool kWide, Output kOutput, bool kSparse>
-  void run_kernel_of(std::size_t count, const PackedRow* packed, std::uint32_t* const* state) {
-    if (count == kRowsAtOnce) {
-      run_steps<kRowsAtOnce, kOutput, kSparse, kWide>(packed, *panel_, state, constants_);
-    } else {
-      run_steps<1, kOutput, kSparse, kWide>(packed, *panel_, state, constants_);
-    }
+    const auto& kernels = output_ == Output::kFloat        ? kKernels<Output::kFloat>
+                          : output_ == Output::kShortFloat ? kKernels<Output::kShortFloat>
+                                                           : kKernels<Output::kHalf>;
+    kernels[is_sparse() ? 1 : 0][wide ? 1 : 0][count == kRowsAtOnce ? 1 : 0](packed, *panel_, state, constants_);
   }
 
   const GemmSlice& gemm_;
@@ -321,7 +297,7 @@ class RowsGemm {
   LoweredOperand lowered_b_;
   Decoding a_format_;
   Decoding b_format_;
-  SelectionTable selection_;
+  sparsity::SelectionTable selection_;
   StepConstants constants_;
   Output output_;
   float narrow_sum_;

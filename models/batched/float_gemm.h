@@ -2,11 +2,10 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/base/matrix_view.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
+#include "models/numerics/data_type.h"
 #include "models/numerics/operand_view.h"
-#include "models/numerics/word.h"
 #include "models/sparsity/compress.h"
 
 #include <cstddef>

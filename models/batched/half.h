@@ -47,9 +47,4 @@ inline std::uint32_t narrow_half(std::uint32_t word) {
   return sign | std::min(significand, 0x7C00U);
 }
 
-/// RNE to f16 and back.
-inline float round_to_half_scalar(float value) {
-  return std::bit_cast<float>(widen_half(narrow_half(std::bit_cast<std::uint32_t>(value))));
-}
-
 }  // namespace sptc::batched

@@ -58,9 +58,7 @@ constexpr std::size_t kBlockRows = 1024;
 /// sum + the products of kGroup neighbours.
 HWY_INLINE IntVector multiply_add(IntVector a, IntVector b, IntVector sum) {
 #if HWY_TARGET == HWY_AVX3_DL
-  // Highway's target has VNNI, but before 1.0.5 does not tell GCC so: no intrinsic.
-  asm("vpdpbusd %2, %1, %0" : "+v"(sum.raw) : "v"(a.raw), "v"(b.raw));
-  return sum;
+  return multiply_add_bytes(a, b, sum);
 #else
   const hn::Repartition<std::int16_t, IntTag> d16;
   IntVector odd = hn::Zero(IntTag());
@@ -261,7 +259,7 @@ class IntegerRows {
   ByteDecoding b_value_;
   std::int32_t a_offset_;
   std::int32_t b_offset_;
-  SelectionTable selection_;
+  sparsity::SelectionTable selection_;
   std::vector<std::int32_t> rows_;   // [row / kRows][group][row % kRows]
   std::vector<std::int32_t> panel_;  // [group][column]
   std::vector<std::int32_t> row_sums_;
@@ -306,7 +304,7 @@ class SparseByteRows {
   static constexpr std::size_t kDepth = kOctets * kKeptOfOctet;  // as stored
 
   struct Workspace {
-    explicit Workspace(const SelectionTable& selection) : table(selection) {}
+    explicit Workspace(const sparsity::SelectionTable& selection) : table(selection) {}
     OctetTable table;
     alignas(64) std::int32_t rows[kOctets * kPanelRows];      // [octet][row], four bytes in k
     alignas(64) std::int32_t selected[kOctets * kPanelRows];  // likewise, where they find B's
@@ -411,7 +409,7 @@ class SparseByteRows {
   ByteDecoding a_value_;
   ByteDecoding b_value_;
   std::int32_t b_offset_;
-  SelectionTable selection_;
+  sparsity::SelectionTable selection_;
   std::unique_ptr<Workspace> work_;
 };
 

@@ -2,9 +2,10 @@
 #pragma once
 
 #include "models/mma/step_rules.h"
+#include "models/numerics/codec.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 
@@ -15,7 +16,12 @@ namespace sptc::batched {
 class LoweredOperand {
  public:
   /// Takes any type and rules; to be used where the rules are lowered. L is a power of two.
-  LoweredOperand(numerics::DataType type, const mma::StepRules& rules);
+  LoweredOperand(numerics::DataType type, const mma::StepRules& rules)
+      : step_(static_cast<std::size_t>(rules.products_per_step)) {
+    for (numerics::Word word = 0; rules.lowered_fp8 && word < f16_.size(); ++word) {
+      f16_[word] = numerics::from_double(numerics::to_double(word, type), numerics::DataType::kF16);
+    }
+  }
 
   /// Elements of a row of A that one instruction takes.
   std::size_t depth() const { return 2 * step_; }
@@ -28,9 +34,19 @@ class LoweredOperand {
   numerics::Word f16(numerics::Word word) const { return f16_[word & 0xFFU]; }
 
   /// `count` elements, each to its place among `depth` (whole instructions); zeros elsewhere.
-  void arrange(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* arranged) const;
+  void arrange(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* arranged) const {
+    std::fill_n(arranged, depth, numerics::Word{0});
+    for (std::size_t t = 0; t < count; ++t) {
+      arranged[place(t)] = f16(words[t]);
+    }
+  }
   /// `count` elements where they are; zeros up to `depth`.
-  void convert(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* converted) const;
+  void convert(const numerics::Word* words, std::size_t count, std::size_t depth, numerics::Word* converted) const {
+    for (std::size_t t = 0; t < count; ++t) {
+      converted[t] = f16(words[t]);
+    }
+    std::fill(converted + count, converted + std::max(count, depth), numerics::Word{0});
+  }
 
  private:
   std::size_t step_;

@@ -8,11 +8,11 @@
 #define SPTC_ENGINE_PACKING_INL_H_
 #endif
 
-#include "models/batched/fallback.h"
 #include "models/batched/lowered_operand.h"
 #include "models/batched/prefetch.h"
 #include "models/batched/window.h"
-#include "models/numerics/float_format.h"
+#include "models/numerics/data_type_info.h"
+#include "models/sparsity/compress.h"
 
 #include <hwy/highway.h>
 
@@ -170,7 +170,7 @@ inline void pack_row(const numerics::Word* words, std::size_t count, std::size_t
 }
 
 inline void pack_offsets(const std::uint8_t* nibbles, std::size_t begin, std::size_t end, std::size_t depth,
-                         const SelectionTable& table, std::size_t first_logical, std::size_t columns,
+                         const sparsity::SelectionTable& table, std::size_t first_logical, std::size_t columns,
                          const LoweredOperand* lowered, PackedRow& packed) {
   std::size_t first_row = begin / table.kept * table.group - first_logical;
   for (std::size_t t = begin; t < end; t += table.kept) {
@@ -200,15 +200,12 @@ struct PackedPanel {
   bool has_nan[kColumns];
 };
 
-/// How a lowered operand stands in a panel: dense, as the rows of A do; else rows are found by
-/// their offsets.
-enum class LoweredOrder { kOfSteps, kOfMemory };
-
-/// `lowered`: as in pack_row.
+/// `lowered`: as in pack_row. It stands in the order of the steps, as the rows of A do, or in that of
+/// memory, where sparse rows find it by their offsets.
 template <std::size_t kColumns>
 HWY_NOINLINE void pack_panel(const numerics::OperandView& b_columns, std::size_t first_column, std::size_t begin,
                              std::size_t end, std::size_t depth, const Decoding& format, const LoweredOperand* lowered,
-                             LoweredOrder order, PackedPanel<kColumns>& panel) {
+                             bool in_order_of_steps, PackedPanel<kColumns>& panel) {
   constexpr std::size_t kLanes = kColumns / 4;
   const std::size_t count = lowered != nullptr ? depth : end - begin;
   const std::size_t columns = std::min(kColumns, b_columns.rows() - first_column);
@@ -225,8 +222,8 @@ HWY_NOINLINE void pack_panel(const numerics::OperandView& b_columns, std::size_t
     prefetch_elements(b_columns, first_column + j + kPrefetchRows, begin, end);
     const numerics::Word* words = b_columns.words(first_column + j, begin, end, buffer);
     if (lowered != nullptr) {
-      order == LoweredOrder::kOfSteps ? lowered->arrange(words, end - begin, depth, f16)
-                                      : lowered->convert(words, end - begin, depth, f16);
+      in_order_of_steps ? lowered->arrange(words, end - begin, depth, f16)
+                        : lowered->convert(words, end - begin, depth, f16);
       words = f16;
     }
     decode_run<true>(words, count, format, run);

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
+#include <future>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 namespace sptc::batched {
@@ -21,30 +20,18 @@ void for_row_ranges(std::size_t rows, int threads, Body body) {
   }
   // Whole pairs of rows: kernels take two at once.
   const std::size_t share = ((rows + count - 1) / count + 1) / 2 * 2;
-  std::vector<std::exception_ptr> errors(count);
-  std::vector<std::jthread> workers;
-  workers.reserve(count);
+  std::vector<std::future<void>> ranges;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = std::min(i * share, rows);
-    const std::size_t end = std::min(begin + share, rows);
-    const auto work = [&body, &error = errors[i], begin, end] {
-      try {
-        body(begin, end);
-      } catch (...) {
-        error = std::current_exception();
-      }
-    };
+    const auto work = [&body, begin, end = std::min(begin + share, rows)] { body(begin, end); };
     try {
-      workers.emplace_back(work);
+      ranges.push_back(std::async(std::launch::async, work));
     } catch (const std::system_error&) {
-      work();
+      ranges.push_back(std::async(std::launch::deferred, work));  // runs below
     }
   }
-  workers.clear();  // joins
-  for (const std::exception_ptr& error : errors) {
-    if (error) {
-      std::rethrow_exception(error);
-    }
+  for (std::future<void>& range : ranges) {
+    range.get();
   }
 }
 

@@ -8,8 +8,8 @@
 #define SPTC_ENGINE_SPARSE_BYTES_INL_H_
 #endif
 
-#include "models/batched/fallback.h"
 #include "models/batched/unrolled-inl.h"
+#include "models/sparsity/compress.h"
 
 #include <hwy/highway.h>
 
@@ -43,7 +43,7 @@ HWY_INLINE ByteQuads multiply_add_bytes(ByteQuads as_unsigned, ByteQuads as_sign
 
 /// The bytes of an octet that each pair of nibbles selects.
 struct OctetTable {
-  explicit OctetTable(const SelectionTable& selection) {
+  explicit OctetTable(const sparsity::SelectionTable& selection) {
     for (std::uint32_t key = 0; key < 256; ++key) {
       const auto low = static_cast<std::uint8_t>(key & 15U);
       const auto high = static_cast<std::uint8_t>(key >> 4);

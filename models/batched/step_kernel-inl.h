@@ -10,17 +10,17 @@
 
 #include "models/batched/half.h"
 #include "models/batched/packing-inl.h"
+#include "models/batched/unrolled-inl.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/codec.h"
 
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
-#include <utility>
 
 HWY_BEFORE_NAMESPACE();
 namespace sptc::batched::HWY_NAMESPACE {
@@ -46,16 +46,6 @@ inline constexpr std::size_t kRowsAtOnce = 2;
 inline constexpr std::size_t kRowsAtOnce = 1;
 #endif
 
-/// body(0), ..., body(kCount - 1) with constants: only then does GCC keep arrays of vectors in
-/// registers.
-template <std::size_t kCount, typename Body>
-HWY_INLINE void unrolled(Body body) {
-  [&]<std::size_t... kIndex>(std::index_sequence<kIndex...>) HWY_ATTR {
-    (body(std::integral_constant<std::size_t, kIndex>()), ...);
-  }
-  (std::make_index_sequence<kCount>());
-}
-
 /// Toward zero, for |v| < 2^31 (hn::ConvertTo pays for the values beyond).
 HWY_INLINE IntVector truncate_to_int(FloatVector v) {
 #if HWY_TARGET <= HWY_AVX3
@@ -76,11 +66,6 @@ HWY_INLINE FloatVector in_register(FloatVector v) {
 #else
   return v;
 #endif
-}
-
-/// Rounds in the mode of the thread, which run_float_gemm sets to toward zero.
-HWY_INLINE FloatVector int_to_float(IntVector v) {
-  return hn::ConvertTo(FloatTag(), v);
 }
 
 enum class Output {
@@ -150,7 +135,7 @@ HWY_INLINE FloatVector round_to_half(FloatVector v) {
   alignas(64) float lanes[kLanes];
   hn::Store(v, df, lanes);
   for (float& lane : lanes) {
-    lane = round_to_half_scalar(lane);
+    lane = std::bit_cast<float>(widen_half(narrow_half(std::bit_cast<std::uint32_t>(lane))));
   }
   return hn::Load(df, lanes) + hn::Zero(df);
 #endif
@@ -169,7 +154,7 @@ template <Output kOutput>
 HWY_INLINE FloatVector rounded(IntVector sum, FloatVector unit, const StepConstants& constants) {
   const FloatTag df;
   const UintTag du;
-  const FloatVector cut = int_to_float(sum);
+  const FloatVector cut = hn::ConvertTo(df, sum);  // in the mode of the thread: toward zero
   if constexpr (kOutput == Output::kHalf) {
     // Round to odd first: a float keeps 13 bits more than f16, so the second rounding is right.
     const auto inexact = hn::VecFromMask(IntTag(), truncate_to_int(cut) != sum);

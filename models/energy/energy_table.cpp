@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 
-#include <numeric>
 #include <string>
 
 namespace sptc::energy {
@@ -43,11 +42,8 @@ EventCounts EventCounts::scaled(double factor) const {
   return result;
 }
 
-double DynamicEnergy::total_pj() const {
-  return std::accumulate(event_pj.begin(), event_pj.end(), 0.0);
-}
-
 DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table, double core_volts) {
+  const double ratio = core_volts / table.supply_volts;
   DynamicEnergy result;
   for (const EventInfo& row : kEvents) {
     const double count = counts.count(row.event);
@@ -57,8 +53,8 @@ DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table
     const double fixed = table.fixed_share[index_of(row.event)];
     const double weight = fixed * count + (1 - fixed) * counts.switched(row.event);
     const double pj = table.energy_pj(row.event, counts.type());
-    result.event_pj[index_of(row.event)] =
-        weight * (row.core_supply ? at_voltage(pj, table.supply_volts, core_volts) : pj);
+    // Capacitances are charged, E = C V^2.
+    result.event_pj[index_of(row.event)] = weight * (row.core_supply ? pj * ratio * ratio : pj);
   }
   return result;
 }

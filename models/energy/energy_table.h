@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <numeric>
 
 namespace sptc::energy {
 
@@ -50,18 +51,12 @@ class EventCounts {
 struct DynamicEnergy {
   std::array<double, kEventCount> event_pj{};
 
-  double total_pj() const;
+  double total_pj() const { return std::accumulate(event_pj.begin(), event_pj.end(), 0.0); }
   double operator[](Event event) const { return event_pj[index_of(event)]; }
 };
 
 /// Energy of the events with the core at `core_volts`: energies on the core supply follow the
 /// square of its voltage.
 DynamicEnergy dynamic_energy(const EventCounts& counts, const EnergyTable& table, double core_volts);
-
-/// An energy of `pj` at `from_volts`, at `to_volts`: capacitances are charged, E = C V^2.
-constexpr double at_voltage(double pj, double from_volts, double to_volts) {
-  const double ratio = to_volts / from_volts;
-  return pj * ratio * ratio;
-}
 
 }  // namespace sptc::energy

@@ -77,13 +77,6 @@ VoltageCurve::VoltageCurve(std::vector<Point> points) : points_(std::move(points
   }
 }
 
-std::array<double, kEnergyParts> EnergyBreakdown::parts_pj() const {
-  const std::array<double, kStaticParts.size()> rest{leakage_pj, idle_sms_pj, constant_pj, board_pj};
-  std::array<double, kEnergyParts> parts;
-  std::copy(rest.begin(), rest.end(), std::copy(dynamic.event_pj.begin(), dynamic.event_pj.end(), parts.begin()));
-  return parts;
-}
-
 double VoltageCurve::volts(double mhz) const {
   base::ensure(!points_.empty(), "energy: the voltage curve has no points");
   if (mhz <= points_.front().mhz) {
@@ -126,10 +119,9 @@ PowerResult power_at(const PowerSpec& spec, const Work& work, double clock_mhz) 
 
   EnergyBreakdown& energy = result.energy;
   energy.dynamic = dynamic_energy(work.counts, spec.table, volts);
-  energy.leakage_pj = busy_sms * (flow.leakage_per_sm_w + clocks) * leakage * pj_per_watt;
-  energy.idle_sms_pj = (spec.sms - busy_sms) * flow.idle_sm_w * leakage * pj_per_watt;
-  energy.constant_pj = flow.constant_w * pj_per_watt;
-  energy.board_pj = board_w(spec) * pj_per_watt;
+  energy.static_pj = {busy_sms * (flow.leakage_per_sm_w + clocks) * leakage * pj_per_watt,
+                      (spec.sms - busy_sms) * flow.idle_sm_w * leakage * pj_per_watt, flow.constant_w * pj_per_watt,
+                      board_w(spec) * pj_per_watt};
 
   result.average_w = energy.total_pj() / pj_per_watt;
   const double fed_w = fed_pj(energy.dynamic) / pj_per_watt;

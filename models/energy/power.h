@@ -8,6 +8,7 @@
 #include <array>
 #include <functional>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <string>
 #include <vector>
@@ -92,15 +93,17 @@ struct Work {
 /// Where the energy of one launch goes, in picojoules.
 struct EnergyBreakdown {
   DynamicEnergy dynamic;
-  double leakage_pj = 0;   ///< of SMs with work, their clock included
-  double idle_sms_pj = 0;  ///< of SMs without
-  double constant_pj = 0;
-  double board_pj = 0;
+  /// kStaticParts: leakage of SMs with work, their clock included; of SMs without; the rest of the
+  /// chip; the board.
+  std::array<double, kStaticParts.size()> static_pj{};
 
-  double static_pj() const { return leakage_pj + idle_sms_pj + constant_pj + board_pj; }
-  double total_pj() const { return dynamic.total_pj() + static_pj(); }
+  double total_pj() const { return dynamic.total_pj() + std::accumulate(static_pj.begin(), static_pj.end(), 0.0); }
   /// Parts in the order of kEnergyPartNames.
-  std::array<double, kEnergyParts> parts_pj() const;
+  std::array<double, kEnergyParts> parts_pj() const {
+    std::array<double, kEnergyParts> parts;
+    std::ranges::copy(static_pj, std::ranges::copy(dynamic.event_pj, parts.begin()).out);
+    return parts;
+  }
 };
 
 struct PowerResult {

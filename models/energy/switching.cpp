@@ -166,17 +166,12 @@ void ToggleSampler::add(std::span<const Word> a, std::span<const Word> b) {
 }
 
 Toggles ToggleSampler::toggles() const {
-  Toggles result;
   if (values_ == 0) {
-    return result;
+    return {};
   }
   const auto values = static_cast<double>(values_);
-  result.operand_a = total_.operand_a / values;
-  result.operand_b = total_.operand_b / values;
-  result.products = total_.products / values;
-  result.addends = total_.addends / values;
-  result.accumulators = total_.accumulators / static_cast<double>(steps_);
-  return result;
+  return {total_.operand_a / values, total_.operand_b / values, total_.products / values, total_.addends / values,
+          total_.accumulators / static_cast<double>(steps_)};
 }
 
 const Toggles& reference_toggles(DataType type) {

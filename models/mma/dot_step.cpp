@@ -5,7 +5,6 @@
 #include "models/mma/lowered_fp8.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 #include "models/sparsity/compress.h"
 
 #include <algorithm>
@@ -150,18 +149,11 @@ Word rounded(std::int64_t sum, int unit_exponent, const FloatFormat& output, Out
   return sign | static_cast<Word>(std::min<std::uint64_t>(word, infinity));
 }
 
-// What the step rounds to: e8m13 is f32 without its low fraction bits.
-FloatFormat rounding_format(const FloatFormat& output, int cleared_bits) {
-  FloatFormat format = output;
-  format.mantissa_bits -= cleared_bits;
-  format.discarded_low_bits += cleared_bits;
-  return format;
-}
-
 Word rounded(std::int64_t sum, int largest_exponent, const StepRules& rules) {
-  const FloatFormat& output = *numerics::info(rules.output).format;
-  return rounded(sum, largest_exponent - rules.fraction_bits, rounding_format(output, rules.cleared_output_bits),
-                 rules.rounding);
+  FloatFormat format = *numerics::info(rules.output).format;
+  format.mantissa_bits -= rules.cleared_output_bits;  // e8m13 is f32 without its low fraction bits
+  format.discarded_low_bits += rules.cleared_output_bits;
+  return rounded(sum, largest_exponent - rules.fraction_bits, format, rules.rounding);
 }
 
 std::uint64_t fused_multiply_add(std::uint64_t a, std::uint64_t b, std::uint64_t c) {

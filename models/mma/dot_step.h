@@ -3,7 +3,7 @@
 
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 #include "models/mma/dot_step.h"
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 
 #include <cstddef>
 #include <span>

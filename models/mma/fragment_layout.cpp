@@ -8,13 +8,6 @@
 #include <string>
 
 namespace sptc::mma {
-namespace {
-
-std::string shape_name(const MmaShape& shape) {
-  return "m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" + std::to_string(shape.k);
-}
-
-}  // namespace
 
 FragmentSlot FragmentLayout::slot(const FragmentCoordinate& where) const {
   const int per_register = elements_per_register();
@@ -52,7 +45,7 @@ FragmentLayout fragment_layout(const MmaInstruction& instruction, FragmentOperan
   const int k = operand == FragmentOperand::kA ? layout.cols : layout.rows;
   const bool whole = operand == FragmentOperand::kAccumulator ? layout.element_bits >= 16 : k > 0 && k % k_block == 0;
   if (!known_tile || !whole) {
-    throw base::InputError("no fragment layout for " + shape_name(shape) + " with elements of " +
+    throw base::InputError("no fragment layout for " + shape.name() + " with elements of " +
                            std::to_string(layout.element_bits) +
                            " bits: allowed is m16n8k* with k of A and B a multiple of " + std::to_string(k_block) +
                            " and accumulators of 16 or 32 bits");

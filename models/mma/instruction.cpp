@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
-#include "models/mma/design.h"
 #include "models/numerics/data_type_info.h"
 
 #include <algorithm>
@@ -69,9 +68,8 @@ std::string_view name(MmaFamily family) {
 std::string MmaInstruction::ptx_name() const {
   const auto type = [](DataType t) { return "." + std::string(numerics::name(t)); };
   const bool is_warp_wide = !is_asynchronous();
-  std::string text = prefix(*this) + ".m" + std::to_string(shape.m) + "n" + std::to_string(shape.n) + "k" +
-                     std::to_string(shape.k) + (is_warp_wide ? ".row.col" : "") + (satfinite ? ".satfinite" : "") +
-                     type(accumulator) + type(a_type) + type(b_type);
+  std::string text = prefix(*this) + "." + shape.name() + (is_warp_wide ? ".row.col" : "") +
+                     (satfinite ? ".satfinite" : "") + type(accumulator) + type(a_type) + type(b_type);
   if (is_warp_wide) {
     text += type(c_type());
   }

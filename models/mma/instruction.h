@@ -1,18 +1,60 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/block_scales.h"
-#include "models/mma/mma_family.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace sptc::mma {
 
-struct MmaDesign;
+/// The PTX instructions that run on tensor cores.
+enum class MmaFamily {
+  kMma,      ///< mma.sync, mma.sp.sync
+  kWgmma,    ///< wgmma.mma_async (sm_90a)
+  kTcgen05,  ///< tcgen05.mma (sm_100a): shape and types stand in its instruction descriptor
+};
+
+/// Warps that run an asynchronous instruction together.
+inline constexpr int kWarpsPerWarpgroup = 4;
+
+/// "mma.sync", "wgmma", "tcgen05.mma".
+std::string_view name(MmaFamily family);
+
+/// What PTX calls the groups of types that have block scales.
+enum class ScaledKind {
+  kMxf8f6f4,  ///< floats of 8, 6 and 4 bits
+  kMxf4,      ///< e2m1
+  kMxf4nvf4,  ///< e2m1
+};
+
+/// "mxf8f6f4", "mxf4", "mxf4nvf4".
+constexpr std::string_view name(ScaledKind kind) {
+  constexpr std::array<std::string_view, 3> kNames{"mxf8f6f4", "mxf4", "mxf4nvf4"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+/// The scales of an instruction: every `block` elements of a row of A as stored, and the elements
+/// of B that they meet, have one each.
+struct BlockScales {
+  ScaledKind kind = ScaledKind::kMxf8f6f4;
+  numerics::ScaleType type = numerics::ScaleType::kUe8m0;
+  int block = 32;
+
+  bool operator==(const BlockScales&) const = default;
+};
+
+/// All that PTX has. The second and the third are the same under two names.
+inline constexpr BlockScales kMxf8f6f4Scales{ScaledKind::kMxf8f6f4, numerics::ScaleType::kUe8m0, 32};
+inline constexpr BlockScales kMxf4Scales{ScaledKind::kMxf4, numerics::ScaleType::kUe8m0, 32};
+inline constexpr std::array kMxf4nvf4Scales{BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 32},
+                                            BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe8m0, 16},
+                                            BlockScales{ScaledKind::kMxf4nvf4, numerics::ScaleType::kUe4m3, 16}};
+/// Those of nvfp4.
+inline constexpr BlockScales kNvf4Scales = kMxf4nvf4Scales.back();
 
 /// Rows, columns and logical depth of one matrix instruction.
 struct MmaShape {
@@ -21,10 +63,19 @@ struct MmaShape {
   int k = 0;
 
   bool operator==(const MmaShape&) const = default;
+  /// "m16n8k16"
+  std::string name() const { return "m" + std::to_string(m) + "n" + std::to_string(n) + "k" + std::to_string(k); }
 };
 
 /// What b1 elements are combined with before their bits are counted.
 enum class BitOperation { kXor, kAnd };
+
+/// The mma instruction that a tensor core is built around. The default is PTX's.
+struct MmaDesign {
+  int m = 16, n = 8;
+  int a_bytes_per_row = 32;
+  bool operator==(const MmaDesign&) const = default;
+};
 
 /// One matrix instruction D[m,n] = A[m,k] B[k,n] + C[m,n]. With `sparse`, A holds the kept elements
 /// of each row and a metadata operand selects the rows of B that they meet.

@@ -3,9 +3,9 @@
 // PTX names of matrix instructions, read back.
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/mma/block_scales.h"
 #include "models/mma/catalogue.h"
-#include "models/numerics/scale_type.h"
+#include "models/mma/instruction.h"
+#include "models/numerics/data_type.h"
 
 #include <algorithm>
 #include <array>

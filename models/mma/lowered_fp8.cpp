@@ -5,8 +5,6 @@
 #include "models/numerics/codec.h"
 
 #include <algorithm>
-#include <cmath>
-#include <vector>
 
 namespace sptc::mma {
 namespace {
@@ -46,26 +44,18 @@ LoweredHalf lowered_half(std::span<const Word> a, std::span<const Word> b, std::
   return result;
 }
 
-LoweredTrace trace_lowered_fp8(std::span<const Word> a, std::span<const Word> b, Word c,
-                               const MmaInstruction& instruction, const StepRules& rules) {
-  const MmaInstruction step = lowered_instruction(instruction);
-  LoweredTrace trace{};
-  Word partial = 0;
-  for (std::size_t half = 0; half < 2; ++half) {
-    const LoweredHalf products = lowered_half(a, b, half, instruction);
-    partial = trace_step(products.a, products.b, partial, step, rules).result;
-    trace.partial[half] = partial;
-  }
-  trace.result = ieee_add(partial, c, rules.output);
-  return trace;
-}
-
 Word lowered_fp8_dot(std::span<const Word> a_row, std::span<const Word> b_column, Word c,
                      const MmaInstruction& instruction, const StepRules& rules) {
+  const MmaInstruction step = lowered_instruction(instruction);
   const std::size_t depth = 2 * static_cast<std::size_t>(rules.products_per_step);
   for (std::size_t k = 0; k < a_row.size(); k += depth) {
     const std::size_t count = std::min(depth, a_row.size() - k);
-    c = trace_lowered_fp8(a_row.subspan(k, count), b_column.subspan(k, count), c, instruction, rules).result;
+    Word partial = 0;
+    for (std::size_t half = 0; half < 2; ++half) {
+      const LoweredHalf products = lowered_half(a_row.subspan(k, count), b_column.subspan(k, count), half, instruction);
+      partial = trace_step(products.a, products.b, partial, step, rules).result;
+    }
+    c = ieee_add(partial, c, rules.output);
   }
   return c;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/register_map.h"
 
-#include "models/base/error.h"
 #include "models/sparsity/metadata_register.h"
 
 namespace sptc::mma {
@@ -48,10 +47,6 @@ RegisterMap::RegisterMap(const MmaInstruction& instruction) : instruction_(instr
       }
     }
   }
-}
-
-int RegisterMap::accumulator_registers() const {
-  return static_cast<int>(accumulators_.size()) / kWarpLanes / accumulators_per_register_;
 }
 
 void RegisterMap::gather(const MmaRegisters& registers, OperandWords& words) const {

@@ -6,7 +6,6 @@
 #include "models/mma/stage_data.h"
 #include "models/sparsity/packed_indices.h"
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -31,7 +30,9 @@ class RegisterMap {
 
   int a_registers() const { return static_cast<int>(a_words_.size()) / kWarpLanes; }
   int b_registers() const { return static_cast<int>(b_words_.size()) / kWarpLanes; }
-  int accumulator_registers() const;
+  int accumulator_registers() const {
+    return static_cast<int>(accumulators_.size()) / kWarpLanes / accumulators_per_register_;
+  }
 
   /// Registers to matrix order: what the operand collectors of the hardware do.
   void gather(const MmaRegisters& registers, OperandWords& words) const;

@@ -4,7 +4,6 @@
 #include "models/mma/stages.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 
 #include <algorithm>
 #include <cstring>

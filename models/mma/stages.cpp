@@ -6,7 +6,6 @@
 #include "models/base/vector_clones.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 #include "models/sparsity/compress.h"
 
 #include <algorithm>
@@ -15,32 +14,12 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <type_traits>
 
 namespace sptc::mma {
 namespace {
 
 using numerics::DataType;
 using numerics::FloatFormat;
-
-// The selector's truth table: the position inside its group that each slot of each nibble selects.
-struct SelectedPositions {
-  explicit SelectedPositions(const sparsity::Pattern& pattern)
-      : log2_kept(std::countr_zero(static_cast<unsigned>(pattern.kept))) {
-    if (pattern.kept > 4) {
-      return;  // no nibble says it
-    }
-    for (int nibble = 0; nibble < 16; ++nibble) {
-      for (int slot = 0; slot < pattern.kept; ++slot) {
-        of[nibble][slot] =
-            static_cast<std::uint8_t>(sparsity::selected_position(static_cast<std::uint8_t>(nibble), slot, pattern));
-      }
-    }
-  }
-
-  int log2_kept;  ///< kept is a power of two for every pattern of the hardware
-  std::uint8_t of[16][4];
-};
 
 // |value| * 2^left, then cut to the right by `right` (any size), sign put back.
 inline std::int32_t cut_magnitude(std::int32_t value, int left, std::int32_t right) {
@@ -202,7 +181,8 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
   const bool sparse = context.instruction.sparse;
   const bool by_indices = context.instruction.pattern.has_value();
   const sparsity::Pattern pattern = context.instruction.sparse_pattern();
-  const SelectedPositions positions(pattern);
+  const sparsity::SelectionTable positions(context.instruction.a_type);
+  const int log2_kept = std::countr_zero(positions.kept);  // of the hardware's patterns, which are all powers of two
   selected.a.has_special = fetched.a.has_special;
   selected.b.has_special = fetched.b.has_special;
   for (int i = 0; i < kRows; ++i) {
@@ -212,9 +192,9 @@ void select_operands(const StepContext& context, const FetchedOperands& fetched,
       if (by_indices) {
         b_row = k / pattern.kept * pattern.group + fetched.indices[i][k];
       } else if (sparse) {
-        const int group = k >> positions.log2_kept;
+        const int group = k >> log2_kept;
         const int slot = k & (pattern.kept - 1);
-        b_row = group * pattern.group + positions.of[fetched.nibbles[i][group]][slot];
+        b_row = group * pattern.group + positions.position[fetched.nibbles[i][group]][slot];
       }
       selected.b_row[i][t] = static_cast<std::uint8_t>(b_row);
       selected.a.significand[i][t] = fetched.a.significand[i][k];

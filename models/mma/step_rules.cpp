@@ -3,10 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/mma/block_scales.h"
-#include "models/mma/design.h"
 #include "models/mma/instruction.h"
-#include "models/mma/mma_family.h"
 #include "models/numerics/data_type_info.h"
 
 #include <algorithm>
@@ -252,12 +249,7 @@ std::string_view name(ScaledWindow window) {
 
 Profile parse_profile(std::string_view name) {
   constexpr std::array<std::string_view, 2> kNames{"hardware", "mma-sim"};
-  for (std::size_t i = 0; i < kNames.size(); ++i) {
-    if (kNames[i] == name) {
-      return static_cast<Profile>(i);
-    }
-  }
-  throw base::InputError("unknown profile " + base::unknown_name(name, kNames));
+  return static_cast<Profile>(base::place_of_name("profile", name, kNames));
 }
 
 StepRules with_profile(StepRules rules, Profile profile) {
@@ -306,12 +298,8 @@ std::vector<std::string_view> step_rule_sets() {
 }
 
 void require_rule_set(std::string_view architecture) {
-  const bool known = std::any_of(kRows.begin(), kRows.end(), [&](const Row& row) {
-    return !row.architecture.empty() && row.architecture == architecture;
-  });
-  if (!known) {
-    throw base::InputError("unknown numerics " + base::unknown_name(architecture, step_rule_sets()));
-  }
+  static const std::vector<std::string_view> kSets = step_rule_sets();
+  base::place_of_name("numerics", architecture, kSets);
 }
 
 std::optional<StepRules> find_step_rules(std::string_view architecture, const MmaInstruction& instruction,

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/sparse_grouping.h"
 #include "models/numerics/data_type.h"
 
 #include <optional>
@@ -10,8 +9,13 @@
 
 namespace sptc::mma {
 
-struct AccumulatorDesign;
 struct MmaInstruction;
+
+/// What a step of a sparse instruction counts. Measured on H100, H200 and B200: kCompressed.
+enum class SparseGrouping {
+  kCompressed,  ///< hypothesis H1: L elements of A as stored, the width of the dense step
+  kLogical,     ///< hypothesis H2: L logical k, hence L/2 products
+};
 
 enum class OutputRounding {
   kTowardZero,   ///< RZ: drop the bits below the last place
@@ -70,6 +74,13 @@ struct StepRules {
 
   bool is_integer() const { return output == numerics::DataType::kS32; }
   bool is_f64() const { return output == numerics::DataType::kF64; }
+};
+
+/// An accumulator of one's own. 0: as the numerics have it.
+struct AccumulatorDesign {
+  int fraction_bits = 0;  ///< F
+  int step_bytes = 0;     ///< of operand A whose products one step adds: L products
+  bool operator==(const AccumulatorDesign&) const = default;
 };
 
 /// A way to settle what the sources disagree about.

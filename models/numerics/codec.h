@@ -2,8 +2,6 @@
 #pragma once
 
 #include "models/numerics/data_type.h"
-#include "models/numerics/scale_type.h"
-#include "models/numerics/word.h"
 
 #include <cstdint>
 

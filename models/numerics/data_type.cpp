@@ -85,10 +85,6 @@ std::optional<DataType> parse_usual_type(std::string_view name) {
   return parse_data_type(lower);
 }
 
-bool is_operand_type(DataType type) {
-  return type != DataType::kF32 && type != DataType::kS32;
-}
-
 std::vector<std::string_view> operand_type_names() {
   std::vector<std::string_view> names;
   for (const DataTypeInfo& row : kDataTypes) {

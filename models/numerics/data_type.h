@@ -8,6 +8,11 @@
 
 namespace sptc::numerics {
 
+/// Raw storage bits of one element, in the low bits: 16 for f16 and bf16, 32 for tf32, f32 and s32,
+/// 8 for the 8-bit types, and so on. f64 does not fit: it has functions of its own
+/// (mma::f64_dot).
+using Word = std::uint32_t;
+
 /// Element types of tensor core operands and results, by their PTX names.
 enum class DataType {
   kF16,
@@ -46,10 +51,27 @@ std::optional<DataType> parse_usual_type(std::string_view name);
 std::vector<std::string_view> operand_type_names();
 
 /// Whether `type` can be an A or B operand (f32 and s32 are accumulators only).
-bool is_operand_type(DataType type);
+constexpr bool is_operand_type(DataType type) {
+  return type != DataType::kF32 && type != DataType::kS32;
+}
 
 /// The accumulator that a GEMM over `operand` uses by default: f32 for floating point, f64 for f64,
 /// s32 for integers.
 DataType accumulator_type(DataType operand);
+
+/// Formats of block scales, bytes without a sign.
+enum class ScaleType {
+  kUe8m0,  ///< a power of two
+  kUe4m3,  ///< e4m3 whose sign bit is ignored
+};
+
+/// PTX name: ue8m0, ue4m3.
+constexpr std::string_view name(ScaleType type) {
+  return type == ScaleType::kUe8m0 ? "ue8m0" : "ue4m3";
+}
+
+constexpr int mantissa_bits(ScaleType type) {
+  return type == ScaleType::kUe8m0 ? 0 : 3;
+}
 
 }  // namespace sptc::numerics

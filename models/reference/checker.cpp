@@ -51,17 +51,12 @@ void compare_block(const Reference& reference, const Block& block, const base::M
         ++findings.undecided;
         continue;
       }
-      if (expectation == Expectation::kWithinBound) {
-        const double value = reference.value(i, j);
-        const double bound = reference.bound(i, j);
-        const double error = std::isfinite(got) ? std::fabs(got - value) : kInfinity;
-        record(findings, error, bound, error > bound,
-               {block.row + i, block.col + j, word, numerics::from_double(value, d_type)});
-        continue;
-      }
-      const double value = special_value(expectation);
+      const bool finite = expectation == Expectation::kWithinBound;
+      const double value = finite ? reference.value(i, j) : special_value(expectation);
+      const double bound = finite ? reference.bound(i, j) : 0;
       const bool same = std::isnan(value) ? std::isnan(got) : got == value;
-      record(findings, same ? 0 : kInfinity, 0, !same,
+      const double error = same ? 0 : finite && std::isfinite(got) ? std::fabs(got - value) : kInfinity;
+      record(findings, error, bound, error > bound,
              {block.row + i, block.col + j, word, numerics::from_double(value, d_type)});
     }
   }

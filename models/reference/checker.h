@@ -3,7 +3,6 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 #include "models/reference/gemm_reference.h"
 
 #include <cstddef>

@@ -4,7 +4,6 @@
 #include "models/base/matrix.h"
 #include "models/numerics/data_type.h"
 #include "models/numerics/operand_view.h"
-#include "models/numerics/word.h"
 #include "models/sparsity/pattern.h"
 
 #include <cstddef>
@@ -66,6 +65,29 @@ inline int selected_position(std::uint8_t nibble, int slot, const Pattern& patte
   const int index = pattern.candidates() == 2 ? (nibble >> 1) & 1 : (nibble >> (2 * choice)) & 3;
   return index * pattern.run + slot % pattern.run;
 }
+
+/// selected_position() of the hardware's pattern for a type, for all sixteen nibbles.
+struct SelectionTable {
+  explicit SelectionTable(numerics::DataType type) {
+    const Pattern pattern = hardware_pattern(type);
+    kept = static_cast<std::size_t>(pattern.kept);
+    group = static_cast<std::size_t>(pattern.group);
+    for (std::uint8_t nibble = 0; nibble < 16; ++nibble) {
+      for (std::size_t slot = 0; slot < kept; ++slot) {
+        position[nibble][slot] = static_cast<std::uint8_t>(selected_position(nibble, static_cast<int>(slot), pattern));
+      }
+    }
+  }
+
+  /// The logical k that element `t` of a compressed row meets.
+  std::size_t logical(std::size_t t, std::uint8_t nibble) const {
+    return t / kept * group + position[nibble & 15U][t % kept];
+  }
+
+  std::size_t kept = 0;
+  std::size_t group = 0;
+  std::uint8_t position[16][4] = {};
+};
 
 /// The word that slot `slot` of `nibble` selects of a group whose words are `b(position)`, for all
 /// 16 nibbles, as an H100 does. A word of 32 bits is selected as two halves, each by an index of

@@ -8,7 +8,6 @@
 #include <array>
 #include <cmath>
 #include <numeric>
-#include <string>
 #include <vector>
 
 namespace sptc::sparsity {
@@ -19,11 +18,7 @@ constexpr std::array<std::string_view, 3> kNames = {"magnitude", "wanda", "spars
 }  // namespace
 
 Criterion parse_criterion(std::string_view name) {
-  const auto found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) {
-    throw base::InputError("unknown criterion " + base::unknown_name(name, kNames));
-  }
-  return static_cast<Criterion>(found - kNames.begin());
+  return static_cast<Criterion>(base::place_of_name("criterion", name, kNames));
 }
 
 std::string_view name(Criterion criterion) {

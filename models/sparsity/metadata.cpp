@@ -144,10 +144,6 @@ class Places {
 
 }  // namespace
 
-int metadata_element_bits(DataType type) {
-  return numerics::storage_bits(type) >= 16 ? 16 : 32;
-}
-
 int metadata_word_bits(const MetadataForm& form) {
   return form.order == MetadataOrder::kLanes      ? 32
          : form.order == MetadataOrder::kCutlass3 ? 8

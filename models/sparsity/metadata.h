@@ -14,7 +14,9 @@ namespace sptc::sparsity {
 
 /// Bits of one metadata element of matrices of `type`: 16 (four groups) for 16- and 32-bit types,
 /// 32 (eight groups) for 8- and 4-bit types.
-int metadata_element_bits(numerics::DataType type);
+inline int metadata_element_bits(numerics::DataType type) {
+  return numerics::storage_bits(type) >= 16 ? 16 : 32;
+}
 
 /// Where the nibbles of the metadata of one matrix A stand, one per (row, group). No order looks at
 /// them: decompress() is where an invalid one is refused.

@@ -4,6 +4,7 @@
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/pattern.h"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -16,13 +17,38 @@ namespace sptc::sparsity {
 class PackedIndices {
  public:
   /// `kept_per_row`: elements of A in a row of the instruction.
-  PackedIndices(const Pattern& pattern, int rows, int kept_per_row);
+  PackedIndices(const Pattern& pattern, int rows, int kept_per_row)
+      : bits_(pattern.metadata_bits() / pattern.choices()), rows_(rows), kept_per_row_(kept_per_row) {}
 
   /// Index `index` of element `slot` of row `row`, into registers that hold zeros there.
-  void write(int selector, int row, int slot, std::uint8_t index, std::span<LaneWords> registers) const;
-  std::uint8_t read(int selector, int row, int slot, const LaneWords* registers) const;
+  void write(int selector, int row, int slot, std::uint8_t index, std::span<LaneWords> registers) const {
+    const int first = first_bit(selector, row, slot);
+    for (int i = 0; i < bits_; ++i) {
+      const Place place(first + i);
+      registers[place.reg][place.lane] |= (unsigned{index} >> i & 1U) << place.bit;
+    }
+  }
+  std::uint8_t read(int selector, int row, int slot, const LaneWords* registers) const {
+    const int first = first_bit(selector, row, slot);
+    unsigned index = 0;
+    for (int i = 0; i < bits_; ++i) {
+      const Place place(first + i);
+      index |= (registers[place.reg][place.lane] >> place.bit & 1U) << i;
+    }
+    return static_cast<std::uint8_t>(index);
+  }
 
  private:
+  /// Where a bit of the metadata is.
+  struct Place {
+    std::size_t reg, lane;
+    int bit;
+    explicit Place(int number)
+        : reg(static_cast<std::size_t>(number / 1024)),
+          lane(static_cast<std::size_t>(number / 32 % 32)),
+          bit(number % 32) {}
+  };
+
   int first_bit(int selector, int row, int slot) const {
     return ((selector * rows_ + row) * kept_per_row_ + slot) * bits_;
   }

@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "models/numerics/codec.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 
 #include <algorithm>
@@ -164,10 +163,6 @@ base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType 
   }
   const base::Matrix<float> scores = scores_of(dense, type);
   return masked(dense, scores, select(scores, {pattern, 0}));
-}
-
-base::Matrix<Word> prune_by_magnitude(const base::Matrix<Word>& dense, DataType type) {
-  return prune_by_magnitude(dense, type, hardware_pattern(type));
 }
 
 std::vector<KeptElements> prune_to_kept(const base::Matrix<Word>& dense, DataType type, const WeightPattern& weights,

@@ -3,7 +3,6 @@
 
 #include "models/base/matrix.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 #include "models/sparsity/pattern.h"
 
 #include <cstdint>
@@ -33,6 +32,9 @@ base::Matrix<numerics::Word> prune_by_magnitude(const base::Matrix<numerics::Wor
                                                 const Pattern& pattern);
 
 /// The same at hardware_pattern(type).
-base::Matrix<numerics::Word> prune_by_magnitude(const base::Matrix<numerics::Word>& dense, numerics::DataType type);
+inline base::Matrix<numerics::Word> prune_by_magnitude(const base::Matrix<numerics::Word>& dense,
+                                                       numerics::DataType type) {
+  return prune_by_magnitude(dense, type, hardware_pattern(type));
+}
 
 }  // namespace sptc::sparsity

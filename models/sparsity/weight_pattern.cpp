@@ -2,7 +2,6 @@
 #include "models/sparsity/weight_pattern.h"
 
 #include "models/base/error.h"
-#include "models/sparsity/pattern_execution.h"
 
 #include <algorithm>
 #include <charconv>
@@ -44,20 +43,11 @@ bool contained(const Pattern& inner, const Pattern& outer) {
   return outer.group % inner.group == 0 && outer.group / inner.group * inner.kept <= outer.kept;
 }
 
-/// `selector`, counted in elements of `type`.
-SelectorWidth for_elements(const SelectorWidth& selector, DataType type) {
-  return type == DataType::kTf32 ? SelectorWidth{selector.inputs / 2, std::max(1, selector.kept / 2)} : selector;
-}
-
 bool reaches(const SelectorWidth& selector, const Pattern& pattern) {
   return pattern.candidates() <= selector.inputs && pattern.group * selector.kept <= selector.inputs * pattern.kept;
 }
 
 }  // namespace
-
-std::string WeightPattern::name() const {
-  return (vector_rows > 0 ? std::to_string(vector_rows) + ":" : "") + pattern.name();
-}
 
 WeightPattern parse_weight_pattern(std::string_view text) {
   const std::vector<int> numbers = numbers_of(text);
@@ -89,7 +79,10 @@ PatternExecution pattern_execution(const WeightPattern& weights, DataType type, 
   if (weights.vector_rows == 0 && same && has_hardware) {
     return {hardware, hardware.group, 1, 1, 0};
   }
-  const SelectorWidth reach = for_elements(selector, type);
+  SelectorWidth reach = selector;  // counted in elements of `type`
+  if (type == DataType::kTf32) {
+    reach = {selector.inputs / 2, std::max(1, selector.kept / 2)};
+  }
   const std::string needs = "weights at " + weights.name() + " need a selector of " +
                             std::to_string(pattern.candidates()) + " inputs for each " + std::to_string(pattern.kept) +
                             " multipliers, and this architecture "

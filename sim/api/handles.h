@@ -10,7 +10,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include <mutex>
 #include <sptcsim/estimate.h>
 #include <string>
 

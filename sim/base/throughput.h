@@ -27,26 +27,21 @@ class Throughput {
   /// can start; returns that cycle.
   std::int64_t start(std::int64_t now, std::int64_t items) {
     const std::int64_t cycle = ready_at(now);
-    next_free_ = std::max(next_free_, cycle * rate_) + items * kScale;
-    busy_ += items * kScale;
+    occupy(cycle, items);
     return cycle;
   }
 
   /// Occupies the unit for `items` from cycle `now` on; the caller has asked ready(now).
   void take(std::int64_t now, std::int64_t items) {
     ensure(ready(now), "a busy unit was used");
-    const std::int64_t start = now * rate_;
-    next_free_ = (next_free_ > start ? next_free_ : start) + items * kScale;
-    busy_ += items * kScale;
+    occupy(now, items);
   }
 
   /// Queues `items` behind all that was taken or reserved before, from cycle `now` on at the
   /// earliest. Returns the cycle in which the last of them is through: the first one in which a
   /// request behind them could start, or later by less than a cycle.
   std::int64_t reserve(std::int64_t now, std::int64_t items) {
-    const std::int64_t start = now * rate_;
-    next_free_ = (next_free_ > start ? next_free_ : start) + items * kScale;
-    busy_ += items * kScale;
+    occupy(now, items);
     return busy_until();
   }
 
@@ -66,6 +61,11 @@ class Throughput {
 
  private:
   static constexpr std::int64_t kScale = 1000;
+
+  void occupy(std::int64_t cycle, std::int64_t items) {
+    next_free_ = std::max(next_free_, cycle * rate_) + items * kScale;
+    count(items);
+  }
 
   std::int64_t rate_;           ///< items per kScale cycles
   std::int64_t next_free_ = 0;  ///< [cycles * rate]

@@ -19,53 +19,59 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sptc::cli {
 namespace {
 
-/// What `arch list` says of a board; rates are at the boost clock.
-struct BoardRow {
-  std::string name, chip, generation;  ///< chip: empty where it is not known
-  int sms = 0;
-  double boost_clock_mhz = 0;
-  std::optional<run::Peak> f16, s8;  ///< nothing: no such instruction
-  double dram_gb_per_s = 0;
-  std::optional<double> dram_gb;        ///< of 2^30 bytes
-  std::optional<double> power_limit_w;  ///< of the board's energy file
+using Json = nlohmann::ordered_json;
 
-  std::optional<double> f16_sparse_tflops() const { return f16 ? f16->sparse_tflops : std::nullopt; }
-  std::optional<double> s8_tops() const { return s8 ? std::optional(s8->dense_tflops) : std::nullopt; }
+struct Arguments {
+  bool only_names = false;
+  std::string name;
+  std::string format = "text";
 };
 
-std::vector<BoardRow> board_rows() {
+template <typename Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json();
+}
+
+/// Null where the chip is not known.
+Json chip_of(const config::Architecture& architecture) {
+  const std::string chip = config::chip_of_board(architecture);
+  return chip.empty() ? Json() : Json(chip);
+}
+
+/// What `arch list` says of a board; rates are at the boost clock, dram_gb is of 2^30 bytes.
+Json board_row(const std::string& name, const std::vector<std::string>& with_energies) {
   constexpr double kBytesPerGb = 1 << 30;
+  const config::Architecture architecture = config::load_architecture(name);
+  const gpu::GpuSpec& gpu = architecture.gpu;
+  const std::optional<run::Peak> f16 = run::peak_of(gpu, {numerics::DataType::kF16});
+  const std::optional<run::Peak> s8 = run::peak_of(gpu, {numerics::DataType::kS8});
+  const auto bytes = static_cast<double>(gpu.memory.dram_capacity.count());
+  const bool has_energies = std::ranges::find(with_energies, name) != with_energies.end();
+  return {{"name", name},
+          {"chip", chip_of(architecture)},
+          {"generation", gpu.instruction_set},
+          {"sms", gpu.sms},
+          {"boost_clock_mhz", gpu.boost_clock_mhz},
+          {"f16_tflops", f16 ? Json(f16->dense_tflops) : Json()},
+          {"f16_sparse_tflops", f16 ? or_null(f16->sparse_tflops) : Json()},
+          {"s8_tops", s8 ? Json(s8->dense_tflops) : Json()},
+          {"dram_gb_per_s", gpu.memory.dram_gb_per_s},
+          {"dram_gb", bytes > 0 ? Json(bytes / kBytesPerGb) : Json()},
+          {"power_limit_w", has_energies ? Json(config::load_energy(name).config.power.power_limit_w) : Json()}};
+}
+
+Json board_rows() {
   const std::vector<std::string> with_energies = config::energy_names();
-  std::vector<BoardRow> rows;
+  Json rows = Json::array();
   for (const std::string& name : config::architecture_names()) {
-    const config::Architecture architecture = config::load_architecture(name);
-    const gpu::GpuSpec& gpu = architecture.gpu;
-    BoardRow row;
-    row.name = name;
-    row.chip = config::chip_of_board(architecture);
-    row.generation = gpu.instruction_set;
-    row.sms = gpu.sms;
-    row.boost_clock_mhz = gpu.boost_clock_mhz;
-    row.f16 = run::peak_of(gpu, {numerics::DataType::kF16});
-    row.s8 = run::peak_of(gpu, {numerics::DataType::kS8});
-    row.dram_gb_per_s = gpu.memory.dram_gb_per_s;
-    if (const auto bytes = static_cast<double>(gpu.memory.dram_capacity.count()); bytes > 0) {
-      row.dram_gb = bytes / kBytesPerGb;
-    }
-    if (std::find(with_energies.begin(), with_energies.end(), name) != with_energies.end()) {
-      row.power_limit_w = config::load_energy(name).config.power.power_limit_w;
-    }
-    rows.push_back(std::move(row));
+    rows.push_back(board_row(name, with_energies));
   }
   return rows;
 }
@@ -73,52 +79,33 @@ std::vector<BoardRow> board_rows() {
 std::string boards_text() {
   constexpr const char* kRow = "{:<28} {:<13} {:>4} {:>7} {:>7} {:>7} {:>6} {:>5} {:>6}\n";
   std::string text = fmt::format(kRow, "board", "chip", "SMs", "f16", "2:4", "8-bit", "GB/s", "GB", "W");
-  const auto cell = [](const std::optional<double>& rate) {
-    return rate ? report::rate_text(*rate) : std::string("-");
+  const auto cell = [](const Json& rate) { return rate.is_null() ? "-" : report::rate_text(rate.get<double>()); };
+  const auto whole = [](const Json& value) {
+    return value.is_null() ? "-" : fmt::format("{:.0f}", value.get<double>());
   };
-  const auto whole = [](const std::optional<double>& value) {
-    return value ? fmt::format("{:.0f}", *value) : std::string("-");
-  };
-  for (const BoardRow& row : board_rows()) {
-    text +=
-        fmt::format(kRow, row.name, row.chip.empty() ? row.generation : row.chip, row.sms,
-                    cell(row.f16 ? std::optional(row.f16->dense_tflops) : std::nullopt), cell(row.f16_sparse_tflops()),
-                    cell(row.s8_tops()), whole(row.dram_gb_per_s), whole(row.dram_gb), whole(row.power_limit_w));
+  for (const Json& row : board_rows()) {
+    text += fmt::format(kRow, row["name"].get<std::string>(),
+                        row[row["chip"].is_null() ? "generation" : "chip"].get<std::string>(), row["sms"].get<int>(),
+                        cell(row["f16_tflops"]), cell(row["f16_sparse_tflops"]), cell(row["s8_tops"]),
+                        whole(row["dram_gb_per_s"]), whole(row["dram_gb"]), whole(row["power_limit_w"]));
   }
   return text +
-         "At the boost clock. f16, 2:4: TFLOP/s with f32 sums, dense and sparse; 8-bit: TOP/s of "
-         "s8, dense.\n"
-         "A data sheet prints 2:4 first. GB/s, GB: of DRAM; W: power limit. 'arch show NAME': all "
-         "types.\n";
+         "At the boost clock. f16, 2:4: TFLOP/s with f32 sums, dense and sparse; 8-bit: TOP/s of s8, dense.\n"
+         "A data sheet prints 2:4 first. GB/s, GB: of DRAM; W: power limit. 'arch show NAME': all types.\n";
 }
 
 std::string boards_json() {
-  using Json = nlohmann::ordered_json;
-  const auto or_null = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
-  Json json{{"schema", "sptcsim-architecture-list/0.1"},
-            {"version", std::string(report::program_version())},
-            {"architectures", Json::array()}};
-  for (const BoardRow& row : board_rows()) {
-    json["architectures"].push_back({{"name", row.name},
-                                     {"chip", row.chip.empty() ? Json() : Json(row.chip)},
-                                     {"generation", row.generation},
-                                     {"sms", row.sms},
-                                     {"boost_clock_mhz", row.boost_clock_mhz},
-                                     {"f16_tflops", row.f16 ? Json(row.f16->dense_tflops) : Json()},
-                                     {"f16_sparse_tflops", or_null(row.f16_sparse_tflops())},
-                                     {"s8_tops", or_null(row.s8_tops())},
-                                     {"dram_gb_per_s", row.dram_gb_per_s},
-                                     {"dram_gb", or_null(row.dram_gb)},
-                                     {"power_limit_w", or_null(row.power_limit_w)}});
-  }
+  const Json json{{"schema", "sptcsim-architecture-list/0.1"},
+                  {"version", std::string(report::program_version())},
+                  {"architectures", board_rows()}};
   return json.dump(2) + "\n";
 }
 
-int list(bool only_names, std::string_view format) {
-  require_format(format, {"text", "json"});
-  write_result({}, only_names         ? fmt::format("{}\n", fmt::join(config::architecture_names(), "\n"))
-                   : format == "json" ? boards_json()
-                                      : boards_text());
+int list(const Arguments& arguments) {
+  const bool json = is_json(arguments.format);
+  write_result({}, arguments.only_names ? fmt::format("{}\n", fmt::join(config::architecture_names(), "\n"))
+                   : json               ? boards_json()
+                                        : boards_text());
   return 0;
 }
 
@@ -131,17 +118,15 @@ std::string meaning_of(const std::string& pointer) {
 /// The peaks, then all numbers with their evidence, also those that the file leaves out, and the
 /// two words beside them: enough to write the file anew.
 std::string json_of(const config::Architecture& architecture, const std::string& library) {
-  using Json = nlohmann::ordered_json;
   const run::BoardPeaks board = run::board_peaks(architecture);
-  const std::string chip = config::chip_of_board(architecture);
   Json json{{"schema", "sptcsim-architecture/0.1"},
             {"version", std::string(report::program_version())},
             {"name", architecture.gpu.name},
-            {"chip", chip.empty() ? Json() : Json(chip)},
+            {"chip", chip_of(architecture)},
             {"bases", architecture.bases},
             {"numerics", architecture.gpu.numerics},
             {"library", library},
-            {"power_limit_w", board.power_limit_w ? Json(*board.power_limit_w) : Json()},
+            {"power_limit_w", or_null(board.power_limit_w)},
             {"peaks", report::peaks_json(board)},
             {"parameters", Json::array()}};
   for (const config::Parameter& parameter : architecture.parameters) {
@@ -170,16 +155,16 @@ std::string text_of(const config::Architecture& architecture) {
   return text;
 }
 
-int show(const std::string& name, std::string_view format) {
-  require_format(format, {"text", "json"});
-  const auto [architecture, document] = config::load_documented_architecture(name);
-  write_result({}, format == "json" ? json_of(architecture, config::parameter_value(document, "/kernels/library"))
-                                    : text_of(architecture));
+int show(const Arguments& arguments) {
+  const bool json = is_json(arguments.format);
+  const auto [architecture, document] = config::load_documented_architecture(arguments.name);
+  write_result(
+      {}, json ? json_of(architecture, config::parameter_value(document, "/kernels/library")) : text_of(architecture));
   return 0;
 }
 
-int validate(const std::string& file) {
-  const config::Architecture architecture = config::load_architecture(file);
+int validate(const Arguments& arguments) {
+  const config::Architecture architecture = config::load_architecture(arguments.name);
   std::map<std::string, int> by_evidence;
   for (const config::Parameter& parameter : architecture.parameters) {
     ++by_evidence[parameter.evidence];
@@ -188,39 +173,32 @@ int validate(const std::string& file) {
   for (const auto& [evidence, count] : by_evidence) {
     counts += fmt::format("{}{} {}", counts.empty() ? "" : ", ", count, evidence);
   }
-  write_result({}, fmt::format("{}: valid, {} parameters ({})\n", file, architecture.parameters.size(), counts));
+  write_result({},
+               fmt::format("{}: valid, {} parameters ({})\n", arguments.name, architecture.parameters.size(), counts));
   return 0;
 }
 
 }  // namespace
 
 void add_arch_command(CLI::App& app, Command& chosen) {
-  struct Arguments {
-    bool only_names = false;
-    std::string name;
-    std::string format = "text";
+  CLI::App& arch = *app.add_subcommand("arch", "architectures and the evidence of their numbers");
+  const auto name_of = [](Arguments& arguments) {
+    return WordOption{"NAME", arguments.name, "NAME|FILE", "a name of 'arch list', or a file", true};
   };
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* arch = app.add_subcommand("arch", "architectures and the evidence of their numbers");
-  const auto add = [&](const char* name, const char* description, auto action) {
-    CLI::App* command = arch->add_subcommand(name, description);
-    command->callback([arguments, action, &chosen] { chosen = [arguments, action] { return action(*arguments); }; });
-    return command;
-  };
-  const WordOption name{"NAME", arguments->name, "NAME|FILE", "a name of 'arch list', or a file", true};
-  CLI::App* command = add("list", "the known architectures: chip, SMs, dense and 2:4 peaks, DRAM, power limit",
-                          [](const Arguments& given) { return list(given.only_names, given.format); });
-  CLI::Option* names = command->add_flag("--names", arguments->only_names, "names alone");
-  declare(*command, {{"--format", arguments->format, "text|json", "format of the list"}});
-  command->get_option("--format")->excludes(names);
-  command = add("show",
-                "the peaks of every type, dense and 2:4, at boost and at the power limit; then every "
-                "number with its evidence and source, also those that a file leaves out",
-                [](const Arguments& given) { return show(given.name, given.format); });
-  declare(*command, {name, {"--format", arguments->format, "text|json", "format of the numbers"}});
-  command = add("validate", "read an architecture file and report every problem",
-                [](const Arguments& given) { return validate(given.name); });
-  declare(*command, {name});
+  auto [list_command, listed] = add_command(
+      arch, chosen, "list", "the known architectures: chip, SMs, dense and 2:4 peaks, DRAM, power limit", list);
+  CLI::Option* names = list_command.add_flag("--names", listed.only_names, "names alone");
+  declare(list_command, {{"--format", listed.format, "text|json", "format of the list"}});
+  list_command.get_option("--format")->excludes(names);
+  auto [show_command, shown] =
+      add_command(arch, chosen, "show",
+                  "the peaks of every type, dense and 2:4, at boost and at the power limit; then every number with its "
+                  "evidence and source, also those that a file leaves out",
+                  show);
+  declare(show_command, {name_of(shown), {"--format", shown.format, "text|json", "format of the numbers"}});
+  auto [validate_command, validated] =
+      add_command(arch, chosen, "validate", "read an architecture file and report every problem", validate);
+  declare(validate_command, {name_of(validated)});
 }
 
 }  // namespace sptc::cli

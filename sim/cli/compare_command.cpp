@@ -3,20 +3,17 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/table_options.h"
 #include "sim/compare/comparison.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_table.h"
-#include "sim/run/option_values.h"
 #include "sim/run/simulation_options.h"
 #include "sim/workload/dim_lists.h"
 
 #include <algorithm>
 #include <cstddef>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +34,7 @@ struct Arguments {
   std::string out, html;
   bool quiet = false;
   TableOptions options;
-  CLI::App* command = nullptr;
+  const CLI::App* command = nullptr;
 };
 
 std::vector<config::Architecture> boards_of(const std::string& list) {
@@ -49,16 +46,13 @@ std::vector<config::Architecture> boards_of(const std::string& list) {
 }
 
 void write(const Arguments& arguments, const compare::BoardComparison& comparison) {
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, compare::comparison_page(comparison, command_line()));
-  }
+  write_if_asked(arguments.html, [&] { return compare::comparison_page(comparison, command_line()); });
   write_result(arguments.out, arguments.format == "json"  ? compare::comparison_json(comparison)
                               : arguments.format == "csv" ? compare::comparison_csv(comparison)
                                                           : compare::comparison_text(comparison));
 }
 
-/// The options of the table; without --types also --sparsity, --tp and --ep, which with it are
-/// lists.
+/// The options of the table; without --types also --sparsity, --tp and --ep, which with it are lists.
 run::SimulationOptions options_of(const Arguments& arguments) {
   run::SimulationOptions options = arguments.options.parsed();
   if (!arguments.types.empty()) {
@@ -66,9 +60,7 @@ run::SimulationOptions options_of(const Arguments& arguments) {
   }
   const std::vector<std::string> weights = parts_of(arguments.sparsity);
   if (std::ranges::all_of(weights, [](const std::string& part) { return part == "dense" || part == "2:4"; })) {
-    throw base::InputError(
-        "--sparsity dense,2:4 needs --types; without it --variants says the "
-        "same");
+    throw base::InputError("--sparsity dense,2:4 needs --types; without it --variants says the same");
   }
   for (const auto& [option, list] : {std::pair("--tp", &arguments.gpus), {"--ep", &arguments.expert_gpus}}) {
     if (parts_of(*list).size() > 1) {
@@ -115,9 +107,9 @@ int run(const Arguments& arguments) {
   require_format(arguments.format, {"text", "json", "csv"});
   const std::string other = given_beside(*arguments.command, {"FILE", "--format", "--out", "--html", "--quiet"});
   if (saved && !other.empty()) {
-    throw base::InputError(other +
-                           " has no effect on saved results: compare takes one workload, "
-                           "or several results of 'run --format json'");
+    throw base::InputError(
+        other +
+        " has no effect on saved results: compare takes one workload, or several results of 'run --format json'");
   }
   const int jobs = parse_jobs(arguments.jobs);
   const run::SimulationOptions options = options_of(arguments);
@@ -141,39 +133,37 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_compare_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "compare", "a workload on several GPUs and with several extents, or saved results, side by side");
-  arguments->command = command;
+  auto [command, arguments] =
+      add_command(app, chosen, "compare",
+                  "a workload on several GPUs and with several extents, or saved results, side by side", run);
+  arguments.command = &command;
   command
-      ->add_option("FILE", arguments->files,
-                   "workload or recording, recognised by content; or two and more results of 'run "
-                   "--format json'")
+      .add_option("FILE", arguments.files,
+                  "workload or recording, recognised by content; or two and more results of 'run --format json'")
       ->type_name("FILE")
       ->required();
-  declare(*command, {{"--arch", arguments->arch, "NAME,..", "boards or files, with commas between"}});
-  command->add_option("--dim", arguments->dims, "values of a dimension of the file: batch=1,8,64")
+  declare(command, {{"--arch", arguments.arch, "NAME,..", "boards or files, with commas between"}});
+  command.add_option("--dim", arguments.dims, "values of a dimension of the file: batch=1,8,64")
       ->type_name("NAME=V,..");
-  declare(*command, {{"--types", arguments->types, "TYPE,..",
-                      "operand types to compare end to end, as --dtype has them: bf16,e4m3,nvfp4,w4a16 (under "
-                      "engine 'compiled' unless --engine says another)"}});
-  arguments->options.add_all(*command, {"sparsity", "tp", "ep"});
-  declare(*command, {{"--sparsity", arguments->sparsity, "dense,2:4|all|auto|FILE",
-                      "with --types the weights to compare: dense, 2:4 or both; else, and for which weights "
-                      "may be 2:4, as of 'run'"},
-                     {"--tp", arguments->gpus, "N,..",
-                      "split each layer over 1 to 8 GPUs, with --types over each of several numbers of them "
-                      "(needs --link and an engine)"},
-                     {"--ep", arguments->expert_gpus, "N,..",
-                      "share the experts of a mixture out over 1 to 72 GPUs, each with a part of the "
-                      "sequences and all other weights; with --types each of several numbers, beside those "
-                      "of --tp (needs --link and an engine)"}});
-  add_jobs(*command, arguments->jobs, "points that are simulated at once");
-  declare(*command, {{"--format", arguments->format, "text|json|csv", "format of the result"},
-                     {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
-                     {"--html", arguments->html, "FILE", "write one page, which needs no network"}});
-  command->add_flag("--quiet", arguments->quiet, "no progress bar");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  declare(command, {{"--types", arguments.types, "TYPE,..",
+                     "operand types to compare end to end, as --dtype has them: bf16,e4m3,nvfp4,w4a16 (under engine "
+                     "'compiled' unless --engine says another)"}});
+  arguments.options.add_all(command, {"sparsity", "tp", "ep"});
+  declare(
+      command,
+      {{"--sparsity", arguments.sparsity, "dense,2:4|all|auto|FILE",
+        "with --types the weights to compare: dense, 2:4 or both; else, and for which weights may be 2:4, as of 'run'"},
+       {"--tp", arguments.gpus, "N,..",
+        "split each layer over 1 to 8 GPUs, with --types over each of several numbers of them (needs --link and an "
+        "engine)"},
+       {"--ep", arguments.expert_gpus, "N,..",
+        "share the experts of a mixture out over 1 to 72 GPUs, each with a part of the sequences and all other "
+        "weights; with --types each of several numbers, beside those of --tp (needs --link and an engine)"}});
+  add_jobs(command, arguments.jobs, "points that are simulated at once");
+  declare(command, {{"--format", arguments.format, "text|json|csv", "format of the result"},
+                    {"--out", arguments.out, "FILE", "write the result to FILE instead of stdout"},
+                    {"--html", arguments.html, "FILE", "write one page, which needs no network"}});
+  command.add_flag("--quiet", arguments.quiet, "no progress bar");
 }
 
 }  // namespace sptc::cli

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
@@ -191,9 +189,7 @@ std::string zsh_completion(CLI::App& app) {
 
 std::string completion(CLI::App& app, const std::string& shell) {
   constexpr std::array<std::string_view, 2> kShells{"bash", "zsh"};
-  if (std::find(kShells.begin(), kShells.end(), shell) == kShells.end()) {
-    throw base::InputError("--completion: unknown shell " + base::unknown_name(io::printable(shell), kShells));
-  }
+  io::place_among(kShells, shell, "--completion: unknown shell");
   return shell == "bash" ? bash_completion(app) : zsh_completion(app);
 }
 

@@ -12,8 +12,6 @@
 #include "sim/run/option_values.h"
 
 #include <algorithm>
-#include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -48,9 +46,7 @@ int check_kernel(const Arguments& arguments) {
   const check::kernel::KernelCase kernel = check::kernel::read_kernel_file(arguments.kernel, choice);
   const check::kernel::KernelDiagnosis diagnosis =
       check::kernel::crosscheck_kernel(kernel.data, kernel.declared, kernel.target, host_threads(), kernel.tolerance);
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, report::crosscheck_page(kernel, diagnosis, command_line()));
-  }
+  write_if_asked(arguments.html, [&] { return report::crosscheck_page(kernel, diagnosis, command_line()); });
   write_result(arguments.common.out, arguments.common.is_json() ? check::kernel::kernel_json(kernel, diagnosis)
                                                                 : check::kernel::kernel_text(kernel, diagnosis));
   return diagnosis.is_right() ? 0 : 1;
@@ -86,9 +82,7 @@ int run(const Arguments& arguments) {
   }
   const Arguments defaults;
   if (arguments.common.profile != defaults.common.profile || arguments.fidelity != defaults.fidelity) {
-    throw base::InputError(
-        "crosscheck --kernel: --profile and --fidelity have an effect on "
-        "captures alone");
+    throw base::InputError("crosscheck --kernel: --profile and --fidelity have an effect on captures alone");
   }
   return check_kernel(arguments);
 }
@@ -106,41 +100,38 @@ int verify(const Arguments& arguments) {
 }  // namespace
 
 void add_crosscheck_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit");
-  declare(*command,
-          {{"DIR", arguments->directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
-           {"--kernel", arguments->kernel, "FILE",
-            "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of "
-            "--save-operands; diagnosed"},
-           {"--d", arguments->d, "FILE", "with --kernel: D of your kernel (.npy, .npz, .safetensors)"},
-           {"--launch", arguments->launch, "NAME", "with --kernel: which launch of a .npz of several"},
-           {"--entry", arguments->entry, "N", "with --kernel: which GEMM of a batch (default: 0)"},
-           {"--html", arguments->html, "FILE", "with --kernel: write one page with a map of D, which needs no network"},
-           {"--arch", arguments->arch, "NAME|FILE",
-            "architecture whose times are simulated (default: by the name of the GPU); with --kernel: "
-            "whose arithmetic counts, instead of the one that FILE names"},
-           {"--instruction", arguments->instruction, "NAME",
+  auto [command, arguments] = add_command(
+      app, chosen, "crosscheck", "compare a capture of a GPU, or the result of your own kernel, bit for bit", run);
+  declare(command,
+          {{"DIR", arguments.directory, "DIR", "capture of a GPU (tests/hardware/CAPTURE.md)"},
+           {"--kernel", arguments.kernel, "FILE",
+            "one GEMM of your kernel: operands, D, and what it is said to be (.json), or the .npz of --save-operands; "
+            "diagnosed"},
+           {"--d", arguments.d, "FILE", "with --kernel: D of your kernel (.npy, .npz, .safetensors)"},
+           {"--launch", arguments.launch, "NAME", "with --kernel: which launch of a .npz of several"},
+           {"--entry", arguments.entry, "N", "with --kernel: which GEMM of a batch (default: 0)"},
+           {"--html", arguments.html, "FILE", "with --kernel: write one page with a map of D, which needs no network"},
+           {"--arch", arguments.arch, "NAME|FILE",
+            "architecture whose times are simulated (default: by the name of the GPU); with --kernel: whose arithmetic "
+            "counts, instead of the one that FILE names"},
+           {"--instruction", arguments.instruction, "NAME",
             "with --kernel: the instruction, instead of the one that FILE names"},
-           {"--k-order", arguments->k_order, "KEY=VALUE,...",
+           {"--k-order", arguments.k_order, "KEY=VALUE,...",
             "with --kernel: the order of the sums, instead of what FILE says, as its k_order: "
             "split_k=3,reduction=parallel"},
-           {"--tolerance", arguments->tolerance, "ulps:N|rel:X",
-            "with --kernel: by how much an element may be off, in units of the last place or of its "
-            "sum of |a||b| (default: nothing)"},
-           {"--fidelity", arguments->fidelity, "analytic|timing",
+           {"--tolerance", arguments.tolerance, "ulps:N|rel:X",
+            "with --kernel: by how much an element may be off, in units of the last place or of its sum of |a||b| "
+            "(default: nothing)"},
+           {"--fidelity", arguments.fidelity, "analytic|timing",
             "how GEMMs are simulated: closed form, or SystemC with a few SMs for all"}});
-  arguments->common.add_to(*command);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  arguments.common.add_to(command);
 }
 
 void add_verify_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("verify", "compute test vectors of matrix instructions and compare every bit");
-  declare(*command, {{"DIR", arguments->directory, "DIR", "array sets, in any subdirectory", true}});
-  arguments->common.add_to(*command);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return verify(*arguments); }; });
+  auto [command, arguments] =
+      add_command(app, chosen, "verify", "compute test vectors of matrix instructions and compare every bit", verify);
+  declare(command, {{"DIR", arguments.directory, "DIR", "array sets, in any subdirectory", true}});
+  arguments.common.add_to(command);
 }
 
 }  // namespace sptc::cli

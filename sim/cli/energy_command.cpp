@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <memory>
 #include <string>
 
 namespace sptc::cli {
@@ -21,8 +20,6 @@ namespace {
 struct Arguments {
   std::string name;
   std::string format = "text";
-
-  bool is_json() const { return format == "json"; }
 };
 
 std::string list_json() {
@@ -33,44 +30,36 @@ std::string list_json() {
 }
 
 int list(const Arguments& arguments) {
-  if (arguments.is_json()) {
-    write_result({}, list_json());
-    return 0;
-  }
-  write_result({}, fmt::format("{}\n", fmt::join(config::energy_names(), "\n")));
+  write_result({},
+               is_json(arguments.format) ? list_json() : fmt::format("{}\n", fmt::join(config::energy_names(), "\n")));
   return 0;
 }
 
 int show(const Arguments& arguments) {
+  const bool json = is_json(arguments.format);
   const config::LoadedEnergy energy = run::load_energies(arguments.name);
-  write_result({}, arguments.is_json() ? report::energy_numbers_json(energy) : report::energy_numbers_text(energy));
+  write_result({}, json ? report::energy_numbers_json(energy) : report::energy_numbers_text(energy));
   return 0;
 }
 
 int area(const Arguments& arguments) {
+  const bool json = is_json(arguments.format);
   const run::AreaEstimate estimate = run::estimate_area(config::load_architecture(arguments.name));
-  write_result({}, arguments.is_json() ? report::area_json(estimate) : report::area_text(estimate));
+  write_result({}, json ? report::area_json(estimate) : report::area_text(estimate));
   return 0;
 }
 
 }  // namespace
 
 void add_energy_command(CLI::App& app, Command& chosen) {
-  CLI::App* energy = app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
-  auto arguments = std::make_shared<Arguments>();
+  CLI::App& energy = *app.add_subcommand("energy", "energies, power and area, and the evidence of their numbers");
   const auto add = [&](const char* name, const char* description, int (*action)(const Arguments&), const char* argument,
                        const char* what) {
-    CLI::App* command = energy->add_subcommand(name, description);
+    auto [command, arguments] = add_command(energy, chosen, name, description, action);
     if (what != nullptr) {
-      declare(*command, {{argument, arguments->name, "NAME|FILE", what, true}});
+      declare(command, {{argument, arguments.name, "NAME|FILE", what, true}});
     }
-    declare(*command, {{"--format", arguments->format, "text|json", "format of the result"}});
-    command->callback([arguments, action, &chosen] {
-      chosen = [arguments, action] {
-        require_format(arguments->format, {"text", "json"});
-        return action(*arguments);
-      };
-    });
+    declare(command, {{"--format", arguments.format, "text|json", "format of the result"}});
   };
   add("list", "names of the known energy files", list, nullptr, nullptr);
   add("show", "every number with its range, evidence and source", show, "NAME",

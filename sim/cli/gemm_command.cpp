@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -58,16 +57,15 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_gemm_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned");
-  declare(*command, {{"M", arguments->m, "INT", "rows of A and D", true},
-                     {"N", arguments->n, "INT", "columns of B and D", true},
-                     {"K", arguments->k, "INT", "columns of A, rows of B", true},
-                     {"--batch", arguments->batch, "N", "independent GEMMs in one launch"},
-                     {"--a", arguments->a_file, "FILE", "A [m,k] from a .npy file"},
-                     {"--b", arguments->b_file, "FILE", "B [k,n] from a .npy file"}});
-  arguments->simulation.add_to(*command);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  auto [command, arguments] =
+      add_command(app, chosen, "gemm", "simulate D[M,N] = A[M,K] B[K,N], A dense and pruned", run);
+  declare(command, {{"M", arguments.m, "INT", "rows of A and D", true},
+                    {"N", arguments.n, "INT", "columns of B and D", true},
+                    {"K", arguments.k, "INT", "columns of A, rows of B", true},
+                    {"--batch", arguments.batch, "N", "independent GEMMs in one launch"},
+                    {"--a", arguments.a_file, "FILE", "A [m,k] from a .npy file"},
+                    {"--b", arguments.b_file, "FILE", "B [k,n] from a .npy file"}});
+  arguments.simulation.add_to(command);
 }
 
 }  // namespace sptc::cli

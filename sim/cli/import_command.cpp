@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/import_options.h"
 #include "sim/cli/options.h"
@@ -12,9 +11,6 @@
 #include "sim/workload/topology/export.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
-#include <memory>
 #include <string>
 
 namespace sptc::cli {
@@ -32,13 +28,24 @@ std::string exported(const workload::Recording& recording, workload::topology::E
   return workload::workload_json(recording);
 }
 
+struct Arguments {
+  RecordingOptions recording;
+  std::string out;
+  std::string to = "workload";
+};
+
+int run(const Arguments& arguments) {
+  require_writable_text("--out", arguments.out);
+  const workload::topology::ExportFormat format = workload::topology::parse_export_format(arguments.to);
+  write_result(arguments.out, exported(arguments.recording.read(), format));
+  return 0;
+}
+
 }  // namespace
 
 void RecordingOptions::add_to(CLI::App& command) {
   declare(command, {{"FILE", file, "FILE",
-                     "workload (.json, .csv) or recording, recognised by content; - reads standard "
-                     "input",
-                     true}});
+                     "workload (.json, .csv) or recording, recognised by content; - reads standard input", true}});
   add_extents_to(command);
   declare(command, {{"--convention", convention, "WORD",
                      "what M of a CSV counts: weight-first (features) or tokens-first (as PyTorch)"}});
@@ -60,13 +67,12 @@ workload::ImportOptions RecordingOptions::import_options() const {
   for (const std::string& given : inputs) {
     const std::size_t equals = given.find('=');
     if (equals == std::string::npos || equals == 0) {
-      throw base::InputError(
-          fmt::format("--input must be NAME=V, for example x=1,3,224,224, not '{}'", io::printable(given)));
+      io::refuse("--input must be NAME=V, for example x=1,3,224,224, not '{}'", io::printable(given));
     }
     const std::string name = given.substr(0, equals);
     std::vector<std::int64_t>& to = options.inputs[name];
     if (!to.empty()) {
-      throw base::InputError(fmt::format("--input: {} is given twice", io::printable(name)));
+      io::refuse("--input: {} is given twice", io::printable(name));
     }
     for (const std::string& part : parts_of(given.substr(equals + 1))) {
       to.push_back(run::parse_positive("--input " + io::printable(name), part, workload::kMaxExtent));
@@ -88,28 +94,13 @@ workload::Recording RecordingOptions::read(const std::function<void(workload::Re
 }
 
 void add_import_command(CLI::App& app, Command& chosen) {
-  struct Arguments {
-    RecordingOptions recording;
-    std::string out;
-    std::string to = "workload";
-  };
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("import",
-                         "make a profile, a log or a model of another program a workload, and say what was "
-                         "left out");
-  arguments->recording.add_to(*command);
-  declare(*command, {{"--to", arguments->to, "FORMAT",
-                      "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)"},
-                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"}});
-  command->callback([arguments, &chosen] {
-    chosen = [arguments] {
-      require_writable_text("--out", arguments->out);
-      const workload::topology::ExportFormat format = workload::topology::parse_export_format(arguments->to);
-      write_result(arguments->out, exported(arguments->recording.read(), format));
-      return 0;
-    };
-  });
+  auto [command, arguments] =
+      add_command(app, chosen, "import",
+                  "make a profile, a log or a model of another program a workload, and say what was left out", run);
+  arguments.recording.add_to(command);
+  declare(command, {{"--to", arguments.to, "FORMAT",
+                     "what to write: workload, scalesim (a GEMM topology) or timeloop (problems)"},
+                    {"--out", arguments.out, "FILE", "write to FILE instead of stdout"}});
 }
 
 }  // namespace sptc::cli

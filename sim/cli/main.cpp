@@ -30,8 +30,7 @@ namespace {
 using sptc::base::InputError;
 using sptc::cli::Command;
 
-/// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr,
-/// errors throw.
+/// SystemC's remarks do not belong among results: informal ones are dropped, warnings go to stderr, errors throw.
 void on_report(const sc_core::sc_report& report, const sc_core::sc_actions& actions) {
   if (report.get_severity() >= sc_core::SC_ERROR) {
     sc_core::sc_report_handler::default_handler(report, actions & ~sc_core::SC_DISPLAY);
@@ -45,8 +44,7 @@ bool is_negative_number(std::string_view text) {
          (std::isdigit(static_cast<unsigned char>(text[1])) != 0 || text[1] == '.');
 }
 
-/// "--seed -5" as "--seed=-5": a negative value is then refused by its option and not taken for a
-/// flag.
+/// "--seed -5" as "--seed=-5": a negative value is then refused by its option and not taken for a flag.
 std::vector<std::string> joined_arguments(int argc, char** argv) {
   std::vector<std::string> result;
   for (int i = 1; i < argc; ++i) {
@@ -173,8 +171,7 @@ std::string sentence_of(const CLI::ParseError& error, CLI::App& app) {
   return command == &app ? sentence : called(command) + ": " + sentence;
 }
 
-/// The help that `words` ask for: "help" and the names of a command, or "--completion" and a shell.
-/// Throws InputError.
+/// The help that `words` ask for: "help" and the names of a command, or "--completion" and a shell. Throws InputError.
 std::string help_of(CLI::App& app, const std::vector<std::string>& words) {
   if (words.size() >= 2 && words[1] == "--completion") {
     return sptc::cli::completion(app, words.size() > 2 ? words[2] : "");

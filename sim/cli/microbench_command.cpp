@@ -8,7 +8,6 @@
 #include "sim/run/option_values.h"
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -47,24 +46,20 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_microbench_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("microbench", "simulated latency and throughput of instructions by warps and ILP");
-  declare(*command,
-          {{"--arch", arguments->arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"},
-           {"--instruction", arguments->instruction, "NAME",
-            "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or ' rs'; "
-            "tcgen05: by ' ts' or by ' waited for', also with cta_group::2; mma.sp: by ' in turn', for "
-            "its selectors), ldmatrix.xN, 'ld.shared.u32 N-way', ld.global.ca.u32 or .v4.u32, "
-            "'cp.async "
-            "16', or 'cp.async.bulk BYTES' (default: the rows that are published for its generation)"},
-           {"--warps", arguments->warps, "N",
-            "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as published, or "
-            "1; wgmma: 4)"},
-           {"--ilp", arguments->ilp, "N", "chains of dependent instructions per warp (default: as published, or 1)"},
-           {"--format", arguments->format, "text|json|csv", "latencies in cycles; rates per cycle and SM"},
-           {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  auto [command, arguments] =
+      add_command(app, chosen, "microbench", "simulated latency and throughput of instructions by warps and ILP", run);
+  declare(command,
+          {{"--arch", arguments.arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"},
+           {"--instruction", arguments.instruction, "NAME",
+            "a PTX name as 'sptcsim mma --list' shows them (wgmma: followed by ' ss' or ' rs'; tcgen05: by ' ts' or by "
+            "' waited for', also with cta_group::2; mma.sp: by ' in turn', for its selectors), ldmatrix.xN, "
+            "'ld.shared.u32 N-way', ld.global.ca.u32 or .v4.u32, 'cp.async 16', or 'cp.async.bulk BYTES' (default: the "
+            "rows that are published for its generation)"},
+           {"--warps", arguments.warps, "N",
+            "1 to 32 warps on the SM, dealt to its sub-partitions in turn (default: as published, or 1; wgmma: 4)"},
+           {"--ilp", arguments.ilp, "N", "chains of dependent instructions per warp (default: as published, or 1)"},
+           {"--format", arguments.format, "text|json|csv", "latencies in cycles; rates per cycle and SM"},
+           {"--out", arguments.out, "FILE", "write the result to FILE instead of stdout"}});
 }
 
 }  // namespace sptc::cli

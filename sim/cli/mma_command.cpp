@@ -17,8 +17,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
 #include <initializer_list>
-#include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,6 +39,7 @@ struct Arguments {
   std::string format = "text";
   bool list = false;
   bool identify = false;
+  const CLI::App* command = nullptr;
 };
 
 // Operands ----------------------------------------------------------------------------------------
@@ -54,9 +57,8 @@ check::vectors::MmaOperands read_operands(const Arguments& arguments) {
 check::vectors::BitArray read_expected(const Arguments& arguments, const check::vectors::BitArray& d) {
   check::vectors::BitArray expected = read_batch(arguments.expect);
   if (expected.shape != d.shape || expected.element_bytes != d.element_bytes) {
-    throw base::InputError(fmt::format("{}: must be [{}] of {} bytes each, not [{}] of {}",
-                                       io::printable(arguments.expect), fmt::join(d.shape, ", "), d.element_bytes,
-                                       fmt::join(expected.shape, ", "), expected.element_bytes));
+    io::refuse("{}: must be [{}] of {} bytes each, not [{}] of {}", io::printable(arguments.expect),
+               fmt::join(d.shape, ", "), d.element_bytes, fmt::join(expected.shape, ", "), expected.element_bytes);
   }
   return expected;
 }
@@ -64,25 +66,21 @@ check::vectors::BitArray read_expected(const Arguments& arguments, const check::
 /// Compares, and says where the first difference is. Returns the exit code.
 int compare(const check::vectors::BitArray& expected, const check::vectors::MmaOperands& operands,
             const mma::MmaInstruction& instruction, const mma::StepRules& rules, const check::vectors::BitArray& d) {
-  std::size_t mismatches = 0;
+  const std::size_t mismatches = std::transform_reduce(d.bits.begin(), d.bits.end(), expected.bits.begin(),
+                                                       std::size_t{0}, std::plus<>(), std::not_equal_to<>());
   std::string first;
-  for (std::size_t i = 0; i < d.bits.size(); ++i) {
-    if (d.bits[i] == expected.bits[i]) {
-      continue;
-    }
-    if (mismatches++ == 0) {
-      const std::size_t column = i % d.shape[2];
-      const std::size_t row = i / d.shape[2] % d.shape[1];
-      const std::size_t index = i / d.shape[2] / d.shape[1];
-      const check::vectors::Diagnosis why =
-          check::vectors::diagnose(check::vectors::dot_operands(operands, instruction, index, row, column), instruction,
-                                   rules, expected.bits[i]);
-      first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index, row, column,
-                          check::vectors::hex_bits(expected.bits[i], d.element_bytes),
-                          check::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
-      for (const std::string& line : why.trace) {
-        first += "  " + line + "\n";
-      }
+  if (mismatches > 0) {
+    const auto i = static_cast<std::size_t>(std::ranges::mismatch(d.bits, expected.bits).in1 - d.bits.begin());
+    const std::size_t column = i % d.shape[2];
+    const std::size_t row = i / d.shape[2] % d.shape[1];
+    const std::size_t index = i / d.shape[2] / d.shape[1];
+    const check::vectors::Diagnosis why = check::vectors::diagnose(
+        check::vectors::dot_operands(operands, instruction, index, row, column), instruction, rules, expected.bits[i]);
+    first = fmt::format("first: D[{}, {}, {}]: expected {}, computed {}\ndiffers in: {}\n", index, row, column,
+                        check::vectors::hex_bits(expected.bits[i], d.element_bytes),
+                        check::vectors::hex_bits(d.bits[i], d.element_bytes), why.step);
+    for (const std::string& line : why.trace) {
+      first += "  " + line + "\n";
     }
   }
   write_result({}, fmt::format("{}{} of {} elements differ\n", first, mismatches, d.bits.size()));
@@ -123,43 +121,42 @@ int execute_one(const Arguments& arguments) {
 }
 
 int identify_one(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   if (arguments.expect.empty()) {
     throw base::InputError("mma --identify: --expect names the D whose arithmetic is looked for");
   }
   const check::vectors::Identification found =
       check::vectors::identify(read_operands(arguments), arguments.files.read_metadata(), read_batch(arguments.expect),
                                mma::parse_profile(arguments.profile));
-  write_result(arguments.out, arguments.format == "json" ? check::vectors::identify_json(found)
-                                                         : check::vectors::identify_text(found));
+  write_result(arguments.out, json ? check::vectors::identify_json(found) : check::vectors::identify_text(found));
   return found.matches.empty() ? 1 : 0;
 }
 
 int list(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   const std::span<const mma::Target> targets =
       arguments.arch.empty() ? mma::targets() : std::span(&config::target_of(arguments.arch), 1);
-  write_result(arguments.out, arguments.format == "json" ? check::vectors::instruction_list_json(targets)
-                                                         : check::vectors::instruction_list_text(targets));
+  write_result(arguments.out,
+               json ? check::vectors::instruction_list_json(targets) : check::vectors::instruction_list_text(targets));
   return 0;
 }
 
 /// Refuses given options that a mode would ignore: it is the first of `taken`.
 void refuse_others(const CLI::App& command, std::initializer_list<std::string_view> taken) {
   if (const std::string name = given_beside(command, taken); !name.empty()) {
-    throw base::InputError(fmt::format("mma: {} is not of {}", name, *taken.begin()));
+    io::refuse("mma: {} is not of {}", name, *taken.begin());
   }
 }
 
-int run(const CLI::App& command, const Arguments& arguments) {
+int run(const Arguments& arguments) {
   if (arguments.list) {
-    refuse_others(command, {"--list", "--arch", "--format", "--out"});
+    refuse_others(*arguments.command, {"--list", "--arch", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return list(arguments);
   }
   if (arguments.identify) {
-    refuse_others(command, {"--identify", "--a", "--b", "--c", "--metadata", "--metadata-layout", "--selector",
-                            "--expect", "--profile", "--format", "--out"});
+    refuse_others(*arguments.command, {"--identify", "--a", "--b", "--c", "--metadata", "--metadata-layout",
+                                       "--selector", "--expect", "--profile", "--format", "--out"});
     require_writable_text("--out", arguments.out);
     return identify_one(arguments);
   }
@@ -175,36 +172,30 @@ int run(const CLI::App& command, const Arguments& arguments) {
 }  // namespace
 
 void add_mma_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("mma", "execute one matrix instruction bit for bit, list them, or identify one");
-  OperandFiles& files = arguments->files;
-  declare(*command,
-          {{"--arch", arguments->arch, "NAME", "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file"},
-           {"--instruction", arguments->instruction, "NAME",
-            "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32"},
-           {"--a", files.a, "FILE", "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]"},
-           {"--b", files.b, "FILE", "B [case, K, N]"},
-           {"--c", files.c, "FILE", "C [case, M, N] (default: zeros)"},
-           {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
-           {"--metadata-layout", files.layout,
-            "canonical|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|ptx|indices|marlin", "layout of --metadata"},
-           {"--selector", files.selector, "0..3",
-            "which lanes of a quad hold the metadata, in the "
-            "layout ptx"},
-           {"--grouping", arguments->grouping, "H1|H2",
-            "what a sparse step counts: stored elements (H1) or logical k (H2)"},
-           {"--profile", arguments->profile, "hardware|mma-sim",
-            "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
-           {"--out", arguments->out, "FILE", "D as bits, .npy (with --list, --identify: the answer)"},
-           {"--expect", arguments->expect, "FILE", "compare D with this; exit 1 on a difference"}});
-  command->add_flag("--list", arguments->list, "instructions of --arch, or of all");
-  command->add_flag("--identify", arguments->identify, "which instructions make --expect of A, B and C");
-  declare(*command, {{"--format", arguments->format, "text|json",
-                      "format of what --list and "
-                      "--identify answer"}});
-  command->callback(
-      [command, arguments, &chosen] { chosen = [command, arguments] { return run(*command, *arguments); }; });
+  auto [command, arguments] =
+      add_command(app, chosen, "mma", "execute one matrix instruction bit for bit, list them, or identify one", run);
+  arguments.command = &command;
+  OperandFiles& files = arguments.files;
+  declare(
+      command,
+      {{"--arch", arguments.arch, "NAME", "sm_80, ampere, A100, ... or a board: a name of 'arch list', or a file"},
+       {"--instruction", arguments.instruction, "NAME",
+        "PTX name, whole or the shape and types: m16n8k16.f32.f16.f16.f32"},
+       {"--a", files.a, "FILE", "A [case, M, K] as bits, .npy; sparse: [case, M, K/2]"},
+       {"--b", files.b, "FILE", "B [case, K, N]"},
+       {"--c", files.c, "FILE", "C [case, M, N] (default: zeros)"},
+       {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
+       {"--metadata-layout", files.layout,
+        "canonical|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|ptx|indices|marlin", "layout of --metadata"},
+       {"--selector", files.selector, "0..3", "which lanes of a quad hold the metadata, in the layout ptx"},
+       {"--grouping", arguments.grouping, "H1|H2", "what a sparse step counts: stored elements (H1) or logical k (H2)"},
+       {"--profile", arguments.profile, "hardware|mma-sim",
+        "hardware: the models tuned against GPUs; mma-sim: MMA-Sim, word for word"},
+       {"--out", arguments.out, "FILE", "D as bits, .npy (with --list, --identify: the answer)"},
+       {"--expect", arguments.expect, "FILE", "compare D with this; exit 1 on a difference"}});
+  command.add_flag("--list", arguments.list, "instructions of --arch, or of all");
+  command.add_flag("--identify", arguments.identify, "which instructions make --expect of A, B and C");
+  declare(command, {{"--format", arguments.format, "text|json", "format of what --list and --identify answer"}});
 }
 
 }  // namespace sptc::cli

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/cli/operand_files.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/run/option_values.h"
 
@@ -16,8 +15,8 @@ check::vectors::BitArray read_batch(const std::string& file) {
     array.shape.insert(array.shape.begin(), 1);
   }
   if (array.shape.size() != 3) {
-    throw base::InputError(fmt::format("{}: must have two axes, or three with the case first, not [{}]",
-                                       io::printable(file), fmt::join(array.shape, ", ")));
+    io::refuse("{}: must have two axes, or three with the case first, not [{}]", io::printable(file),
+               fmt::join(array.shape, ", "));
   }
   return array;
 }

@@ -5,6 +5,7 @@
 #include "models/mma/step_rules.h"
 #include "sim/cli/output.h"
 #include "sim/prune/prune_options.h"
+#include "sim/run/option_table.h"
 #include "sim/run/option_values.h"
 
 #include <algorithm>
@@ -21,6 +22,39 @@ void declare(CLI::App& command, std::initializer_list<WordOption> options) {
       declared->capture_default_str();
     }
   }
+}
+
+void TableOptions::add_all(CLI::App& command, std::initializer_list<std::string_view> without) {
+  for (const run::SimulationOption& option : run::simulation_options()) {
+    if (std::ranges::find(without, option.name) == without.end()) {
+      add(command, {option.name});
+    }
+  }
+}
+
+void TableOptions::add(CLI::App& command, std::initializer_list<std::string_view> names) {
+  for (const std::string_view name : names) {
+    const run::SimulationOption& option = run::simulation_option(name);
+    std::string& text = texts_[option.name];
+    const std::string typed = "--" + std::string(option.name), type(option.type), help(option.help);
+    if (type.empty()) {
+      command.add_flag(typed, text, help);
+    } else {
+      text = option.usual;
+      declare(command, {{typed.c_str(), text, type.c_str(), help}});
+    }
+  }
+}
+
+run::SimulationOptions TableOptions::parsed() const {
+  run::SimulationOptions options;
+  for (const run::SimulationOption& option : run::simulation_options()) {
+    const auto typed = texts_.find(option.name);
+    if (typed != texts_.end() && !typed->second.empty()) {
+      run::set_option(options, option.name, typed->second);
+    }
+  }
+  return options;
 }
 
 void add_jobs(CLI::App& command, std::string& text, const std::string& what) {
@@ -64,14 +98,13 @@ void add_report(CLI::App& command, std::string& report, std::string& format) {
 void add_axes(CLI::App& command, prune::PruneOptions& options) {
   declare(command, {{"--transposed", options.transposed, "REGEX", "tensors that are [k, rows]"},
                     {"--k-axis", options.k_axis, "last|1",
-                     "k of tensors of three axes: last, of experts [experts, rows, k], or 1, of "
-                     "[experts, k, rows] and filters (default: as names and extents say)"}});
+                     "k of tensors of three axes: last, of experts [experts, rows, k], or 1, of [experts, k, rows] and "
+                     "filters (default: as names and extents say)"}});
 }
 
 void add_include(CLI::App& command, prune::PruneOptions& options) {
   declare(command, {{"--include", options.include, "REGEX",
-                     "tensors to prune, too, that stay dense by name: heads, embeddings, routers, "
-                     "state matrices"}});
+                     "tensors to prune, too, that stay dense by name: heads, embeddings, routers, state matrices"}});
 }
 
 std::vector<CLI::App*> children_of(CLI::App& command) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "sim/run/simulation_options.h"
+
 #include <CLI/CLI.hpp>
 
 #include <initializer_list>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,8 +17,7 @@ struct PruneOptions;
 
 namespace sptc::cli {
 
-/// An option, or an argument, that takes a word. What `value` holds is its default, and shown
-/// unless it is empty.
+/// An option, or an argument, that takes a word. What `value` holds is its default, and shown unless it is empty.
 struct WordOption {
   const char* name;
   std::string& value;
@@ -25,6 +27,18 @@ struct WordOption {
 };
 
 void declare(CLI::App& command, std::initializer_list<WordOption> options);
+
+/// Options of the table of sim/run/option_table.h that a command takes, as typed.
+class TableOptions {
+ public:
+  /// Declares all of them on `command` but those called `without`.
+  void add_all(CLI::App& command, std::initializer_list<std::string_view> without = {});
+  void add(CLI::App& command, std::initializer_list<std::string_view> names);
+  run::SimulationOptions parsed() const;
+
+ private:
+  std::map<std::string_view, std::string> texts_;  ///< by the name in the table
+};
 
 /// Declares --jobs, `what` are at once, on a command that has processes of its own.
 void add_jobs(CLI::App& command, std::string& text, const std::string& what);
@@ -61,8 +75,7 @@ std::vector<std::string> long_options(const CLI::App& command);
 /// The first option that is given to `command` and that `taken` does not name; "" where none is.
 std::string given_beside(const CLI::App& command, std::initializer_list<std::string_view> taken);
 
-/// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty
-/// value.
+/// Throws InputError where an option of `app` or its chosen commands, as parsed, has an empty value.
 void check_given_options(const CLI::App& app);
 
 }  // namespace sptc::cli

@@ -2,13 +2,10 @@
 #include "sim/cli/output.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/io/file_use.h"
 #include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
 #include "sim/report/message.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
@@ -48,19 +45,18 @@ void require_writable(std::string_view option, const std::filesystem::path& path
   std::error_code error;
   const std::string shown = io::printable(path.string());
   if (std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error)) {
-    throw base::InputError(fmt::format("{} {}: exists and is not a regular file", option, shown));
+    io::refuse("{} {}: exists and is not a regular file", option, shown);
   }
   const std::filesystem::path target = io::behind_link(path);
   const std::filesystem::path parent = target.has_parent_path() ? target.parent_path() : ".";
   if (!std::filesystem::is_directory(parent, error)) {
-    throw base::InputError(
-        fmt::format("{} {}: there is no directory '{}'", option, shown, io::printable(parent.string())));
+    io::refuse("{} {}: there is no directory '{}'", option, shown, io::printable(parent.string()));
   }
   // Not access(): root may write anywhere by its answer, also in /proc.
   const io::ScratchFile probe(target, [](const char* name) { return io::open_new(name, 0600); });
   if (probe.made() < 0) {
-    throw base::InputError(fmt::format("{} {}: the directory '{}' cannot be written to: {}", option, shown,
-                                       io::printable(parent.string()), std::strerror(probe.error())));
+    io::refuse("{} {}: the directory '{}' cannot be written to: {}", option, shown, io::printable(parent.string()),
+               std::strerror(probe.error()));
   }
   ::close(probe.made());
   io::announce_output(option, path);
@@ -73,9 +69,12 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 }
 
 void require_format(std::string_view format, std::initializer_list<std::string_view> formats) {
-  if (std::find(formats.begin(), formats.end(), format) == formats.end()) {
-    throw base::InputError("unknown format " + base::unknown_name(io::printable(std::string(format)), formats));
-  }
+  io::place_among({formats.begin(), formats.size()}, format, "unknown format");
+}
+
+bool is_json(std::string_view format) {
+  require_format(format, {"text", "json"});
+  return format == "json";
 }
 
 void write_result(const std::filesystem::path& path, std::string_view text) {
@@ -86,7 +85,7 @@ void write_bytes(const std::filesystem::path& path, std::string_view bytes) {
   if (!is_standard_output(path) && is_stream(path)) {
     std::ofstream stream(path, std::ios::binary);
     if (!(stream << bytes << std::flush)) {
-      throw base::InputError(fmt::format("{}: cannot be written", io::printable(path.string())));
+      io::refuse("{}: cannot be written", io::printable(path.string()));
     }
     return;
   }

@@ -11,8 +11,7 @@ namespace sptc::cli {
 /// Whether `path` is empty, "-" or "/dev/stdout".
 bool is_standard_output(const std::filesystem::path& path);
 
-/// Whether what is written to `path` goes where it comes, without a file beside: standard output, a
-/// device, a pipe.
+/// Whether what is written to `path` goes where it comes, without a file beside: standard output, a device, a pipe.
 bool is_stream(const std::filesystem::path& path);
 
 /// Throws InputError unless a file can be created at `path`, which `option` names, or where that
@@ -24,10 +23,20 @@ void require_writable_text(std::string_view option, const std::filesystem::path&
 
 /// Throws InputError unless `format`, the value of --format, is one of `formats`.
 void require_format(std::string_view format, std::initializer_list<std::string_view> formats);
+/// Whether `format` is "json". Throws InputError unless it is that or "text".
+bool is_json(std::string_view format);
 
 /// Writes `text` to `path` (beside it, then renamed), or to stdout where is_standard_output(path);
 /// as report::printed() has it, for it has names out of files. Throws InputError.
 void write_result(const std::filesystem::path& path, std::string_view text);
+/// The same of what `text` returns, where `path` is not empty.
+template <typename Text>
+void write_if_asked(const std::filesystem::path& path, const Text& text) {
+  if (!path.empty()) {
+    write_result(path, text());
+  }
+}
+
 /// Writes bytes as they are: of an image, or of a report that has its own colours and was escaped.
 void write_bytes(const std::filesystem::path& path, std::string_view bytes);
 
@@ -47,8 +56,7 @@ void open_closed_streams();
 /// the write, like a full disk.
 void handle_interrupts();
 
-/// Calls `handler` on SIGINT, SIGTERM and SIGHUP; the last is left alone where it is ignored, as
-/// nohup has it.
+/// Calls `handler` on SIGINT, SIGTERM and SIGHUP; the last is left alone where it is ignored, as nohup has it.
 void on_interrupts(void (*handler)(int));
 
 }  // namespace sptc::cli

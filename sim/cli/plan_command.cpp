@@ -4,15 +4,12 @@
 #include "sim/cli/import_options.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/table_options.h"
 #include "sim/config/architecture.h"
 #include "sim/io/file_use.h"
 #include "sim/prune/plan/plan_model.h"
 #include "sim/report/progress.h"
 #include "sim/run/option_values.h"
 
-#include <memory>
-#include <optional>
 #include <string>
 
 namespace sptc::cli {
@@ -25,11 +22,10 @@ struct Arguments {
   std::string format = "text";
   std::string jobs, timeout = "600";
   std::string out, report, html, csv;
-  std::optional<double> max_loss, max_time, min_gain;
   RecordingOptions model;  ///< and its extents
   std::string activations, workload;
   bool quiet = false;
-  bool fidelity_given = false;
+  const CLI::App* command = nullptr;
   TableOptions table;
   prune::plan::PlanOptions options;
 };
@@ -51,7 +47,7 @@ prune::plan::PlanOptions options_of(const Arguments& arguments) {
   options.pruning.criterion = sparsity::parse_criterion(arguments.criterion);
   options.pruning.activations = arguments.activations;
   options.simulation = arguments.table.parsed();
-  if (!arguments.fidelity_given) {
+  if (arguments.command->count("--fidelity") == 0) {
     options.simulation.fidelity = run::Fidelity::kAnalytic;
   }
   run::require_consistent(options.simulation);
@@ -61,14 +57,11 @@ prune::plan::PlanOptions options_of(const Arguments& arguments) {
   options.evaluation.jobs = parse_jobs(arguments.jobs);
   options.evaluation.timeout_s =
       static_cast<double>(run::parse_positive("--timeout", arguments.timeout, prune::plan::kMostTimeoutS));
-  options.max_loss = arguments.max_loss;
-  options.max_time_us = arguments.max_time;
-  options.min_gain = arguments.min_gain;
   return options;
 }
 
 int run(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   prune::plan::PlanOptions options = options_of(arguments);
   if (!arguments.out.empty() && !options.max_loss && !options.max_time_us && !options.min_gain) {
     throw base::InputError("--out writes the layers of one plan: --max-loss, --max-time or --min-gain chooses it");
@@ -81,30 +74,27 @@ int run(const Arguments& arguments) {
     options.progress = [&](std::size_t done, std::size_t total) { bar.update(done, total, "models evaluated"); };
     result = prune::plan::plan_model(arguments.model.file, architecture, options);
   }
-  const bool takes_any = result.plan && !result.plan->layers.empty();
-  const bool has_list = !arguments.out.empty() && takes_any;
+  const bool has_list = !arguments.out.empty() && result.plan && !result.plan->layers.empty();
   const std::string list = has_list ? prune::plan::plan_list(result) : "";
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, prune::plan::plan_page(result, command_line()));
-  }
-  if (!arguments.csv.empty()) {
-    write_result(arguments.csv, prune::plan::plan_csv(result));
-  }
+  write_if_asked(arguments.html, [&] { return prune::plan::plan_page(result, command_line()); });
+  write_if_asked(arguments.csv, [&] { return prune::plan::plan_csv(result); });
   if (has_list) {
     write_result(arguments.out, list);
   }
-  write_result(arguments.report,
-               arguments.format == "json" ? prune::plan::plan_json(result) : prune::plan::plan_text(result));
+  write_result(arguments.report, json ? prune::plan::plan_json(result) : prune::plan::plan_text(result));
   return result.unreached.empty() && (arguments.out.empty() || has_list) ? 0 : 1;
 }
 
 void add_wishes(CLI::App& command, Arguments& arguments) {
-  command.add_option("--max-loss", arguments.max_loss, "choose the plan that saves most and loses at most this")
+  command
+      .add_option("--max-loss", arguments.options.max_loss, "choose the plan that saves most and loses at most this")
       ->type_name("LOSS");
-  command.add_option("--max-time", arguments.max_time, "choose the plan that loses least and takes at most this long")
+  command
+      .add_option("--max-time", arguments.options.max_time_us,
+                  "choose the plan that loses least and takes at most this long")
       ->type_name("US");
   command
-      .add_option("--min-gain", arguments.min_gain,
+      .add_option("--min-gain", arguments.options.min_gain,
                   "choose the plan that loses least and is so many times as fast as dense weights")
       ->type_name("X");
   declare(command, {{"--out", arguments.out, "FILE",
@@ -112,12 +102,13 @@ void add_wishes(CLI::App& command, Arguments& arguments) {
 }
 
 void add_evaluation(CLI::App& command, Arguments& arguments) {
-  declare(command, {{"--evaluate", arguments.options.evaluation.command, "COMMAND",
-                     "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the file, "
-                     "and a number on the last line is the metric, whose fall is the loss. No shell reads "
-                     "it: quotes and backslashes hold words together"},
-                    {"--metric", arguments.metric, "higher|lower", "which metric of --evaluate is better"},
-                    {"--timeout", arguments.timeout, "S", "seconds that one evaluation may take"}});
+  declare(
+      command,
+      {{"--evaluate", arguments.options.evaluation.command, "COMMAND",
+        "run for the model and for each layer pruned alone; {} or SPTCSIM_MODEL is the file, and a number on the last "
+        "line is the metric, whose fall is the loss. No shell reads it: quotes and backslashes hold words together"},
+       {"--metric", arguments.metric, "higher|lower", "which metric of --evaluate is better"},
+       {"--timeout", arguments.timeout, "S", "seconds that one evaluation may take"}});
   add_jobs(command, arguments.jobs, "models that are evaluated at once");
 }
 
@@ -140,26 +131,22 @@ void add_results(CLI::App& command, Arguments& arguments) {
 }  // namespace
 
 void add_plan_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("plan", "which layers of a model to prune: what each loses and saves, the best sets of them");
-  declare(*command, {{"MODEL", arguments->model.file, "MODEL",
-                      ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy", true},
-                     {"--workload", arguments->workload, "FILE",
-                      "products of the model: a workload whose operations are called as the tensors, or "
-                      "config.json of Hugging Face"}});
-  arguments->model.add_extents_to(*command);
-  declare(*command, {{"--arch", arguments->arch, "NAME|FILE", "a name of 'arch list' or a file"}});
-  add_wishes(*command, *arguments);
-  add_evaluation(*command, *arguments);
-  add_pruning(*command, *arguments);
-  arguments->table.add(*command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
-                                  "launch", "include", "tp", "ep", "link", "algorithm", "kernels", "library", "seed"});
-  add_results(*command, *arguments);
-  command->callback([arguments, command, &chosen] {
-    arguments->fidelity_given = command->get_option("--fidelity")->count() > 0;
-    chosen = [arguments] { return run(*arguments); };
-  });
+  auto [command, arguments] = add_command(
+      app, chosen, "plan", "which layers of a model to prune: what each loses and saves, the best sets of them", run);
+  arguments.command = &command;
+  declare(command, {{"MODEL", arguments.model.file, "MODEL",
+                     ".onnx; with --workload also .safetensors, its index or directory, .npz, .npy", true},
+                    {"--workload", arguments.workload, "FILE",
+                     "products of the model: a workload whose operations are called as the tensors, or config.json of "
+                     "Hugging Face"}});
+  arguments.model.add_extents_to(command);
+  declare(command, {{"--arch", arguments.arch, "NAME|FILE", "a name of 'arch list' or a file"}});
+  add_wishes(command, arguments);
+  add_evaluation(command, arguments);
+  add_pruning(command, arguments);
+  arguments.table.add(command, {"engine", "fidelity", "dtype", "pattern", "clock", "energy", "power-limit", "l2",
+                                "launch", "include", "tp", "ep", "link", "algorithm", "kernels", "library", "seed"});
+  add_results(command, arguments);
 }
 
 }  // namespace sptc::cli

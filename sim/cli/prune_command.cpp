@@ -11,12 +11,7 @@
 #include "sim/prune/legality.h"
 #include "sim/prune/prune_model.h"
 #include "sim/prune/prune_options.h"
-#include "sim/prune/prune_page.h"
 
-#include <fmt/format.h>
-
-#include <charconv>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,12 +20,11 @@ namespace sptc::cli {
 namespace {
 
 constexpr const char* kPrunedLayouts =
-    "dense|canonical|ptx|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|pytorch|pytorch-old|"
-    "marlin|sparse-24-bitmask";
-constexpr const char* kLayouts =
-    "dense|canonical|ptx|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|pytorch|pytorch-old|"
-    "marlin|sparse-24-bitmask|marlin-24|pack-quantized|int-quantized|float-quantized|"
-    "nvfp4-pack-quantized|modelopt-nvfp4";
+    "dense|canonical|ptx|cutlass|cutlass-sm90|cutlass-sm90-k64|cutlass-sm100|pytorch|pytorch-old|marlin|"
+    "sparse-24-bitmask";
+constexpr const char* kOtherLayouts =
+    "|marlin-24|pack-quantized|int-quantized|float-quantized|nvfp4-pack-quantized|modelopt-nvfp4";
+constexpr const char* kTypes = "f16|bf16|tf32|e4m3|e5m2|s8|s4";
 
 struct Arguments {
   std::string model, out, masks, report, html;
@@ -56,7 +50,7 @@ prune::PruneOptions options_of(const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   const prune::PruneOptions options = options_of(arguments);
   io::announce_input(arguments.model);
   if (!arguments.activations.empty()) {
@@ -71,10 +65,8 @@ int run(const Arguments& arguments) {
   require_writable_text("--report", arguments.report);
   require_writable_text("--html", arguments.html);
   const prune::PruneReport report = prune::prune_model(arguments.model, arguments.out, arguments.masks, options);
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, prune::prune_page(report, command_line()));
-  }
-  write_result(arguments.report, arguments.format == "json" ? prune::prune_json(report) : prune::prune_text(report));
+  write_if_asked(arguments.html, [&] { return prune::prune_page(report, command_line()); });
+  write_result(arguments.report, json ? prune::prune_json(report) : prune::prune_text(report));
   return 0;
 }
 
@@ -82,8 +74,8 @@ void add_files(CLI::App& command, Arguments& arguments) {
   declare(command, {{"MODEL", arguments.model, "MODEL",
                      ".safetensors, .safetensors.index.json or its directory, .npz, .npy or .onnx", true},
                     {"--out", arguments.out, "FILE",
-                     "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a directory of a "
-                     "directory, which a second run completes; without it nothing but the report is made"},
+                     "the pruned model: .safetensors, .npz, .npy, .onnx (of ONNX), or a directory of a directory, "
+                     "which a second run completes; without it nothing but the report is made"},
                     {"--masks", arguments.masks, "FILE", "masks for fine-tuning, BOOL: .safetensors, .npz"}});
   add_activations(command, arguments.activations);
   add_report(command, arguments.report, arguments.format);
@@ -93,24 +85,22 @@ void add_files(CLI::App& command, Arguments& arguments) {
 void add_choices(CLI::App& command, Arguments& arguments) {
   prune::PruneOptions& options = arguments.options;
   declare(command, {{"--pattern", arguments.pattern, "N:M|V:N:M",
-                     "pattern of the weights (default: what mma.sp of --dtype executes, else "
-                     "2:4)"}});
+                     "pattern of the weights (default: what mma.sp of --dtype executes, else 2:4)"}});
   add_criterion(command, arguments.criterion);
-  declare(command, {{"--dtype", arguments.dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
+  declare(command, {{"--dtype", arguments.dtype, kTypes,
                      "type that tensor cores will execute: of --layout, and for tf32 1:2, for s4 pairs"},
                     {"--layout", arguments.layout, kPrunedLayouts,
-                     "dense with zeros, values and metadata in this layout, or as compressed-tensors has "
-                     "them"},
+                     "dense with zeros, values and metadata in this layout, or as compressed-tensors has them"},
                     {"--layers", options.layers, "REGEX|@FILE",
-                     "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the "
-                     "weights of products and convolutions, else those of two or more axes, without heads, "
-                     "embeddings, routers, state matrices and norms)"}});
+                     "tensors to prune, or a list of them as 'plan --out' writes it (default: of ONNX the weights of "
+                     "products and convolutions, else those of two or more axes, without heads, embeddings, routers, "
+                     "state matrices and norms)"}});
   add_include(command, options);
   declare(command, {{"--exclude", options.exclude, "REGEX", "tensors to leave as they are"}});
   command
       .add_option("--permute", options.permute,
-                  "channels along k: report what it would gain, auto (by a graph, or the names of a "
-                  "transformer), or a rule of tensors whose rows and whose k go together (once for each)")
+                  "channels along k: report what it would gain, auto (by a graph, or the names of a transformer), or a "
+                  "rule of tensors whose rows and whose k go together (once for each)")
       ->allow_extra_args(false)  // once for each rule
       ->type_name("report|auto|PRODUCERS=CONSUMERS");
   command.add_option("--seed", options.seed, "seed of the search for permutations")
@@ -120,9 +110,9 @@ void add_choices(CLI::App& command, Arguments& arguments) {
 }
 
 int convert(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   const prune::ConversionReport report = prune::convert_model(arguments.model, arguments.out, options_of(arguments));
-  write_result({}, arguments.format == "json" ? prune::conversion_json(report) : prune::conversion_text(report));
+  write_result({}, json ? prune::conversion_json(report) : prune::conversion_text(report));
   return 0;
 }
 
@@ -136,15 +126,14 @@ struct LegalArguments {
 std::int64_t extent_of(const std::string& word) {
   constexpr std::int64_t kMost = 1 << 30;
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size() || value < 1 || value > kMost) {
-    throw base::InputError(fmt::format("legal: '{}' is no extent; M, N and K are 1 to {}", io::printable(word), kMost));
+  if (!io::parse_whole(word, value) || value < 1 || value > kMost) {
+    io::refuse("legal: '{}' is no extent; M, N and K are 1 to {}", io::printable(word), kMost);
   }
   return value;
 }
 
 int legal(const LegalArguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   std::optional<numerics::DataType> type;
   if (!arguments.dtype.empty()) {
     type = prune::parse_executed_type(arguments.dtype);
@@ -159,59 +148,49 @@ int legal(const LegalArguments& arguments) {
   } else {
     throw base::InputError("legal: give a model, or M N K");
   }
-  write_result(
-      {}, arguments.format == "json" ? prune::legality_json(shapes, target) : prune::legality_text(shapes, target));
+  write_result({}, json ? prune::legality_json(shapes, target) : prune::legality_text(shapes, target));
   return 0;
 }
 
 }  // namespace
 
 void add_prune_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand("prune",
-                                         "prune the weights of a model to 2:4 or another pattern, and say "
-                                         "what they lose");
-  add_files(*command, *arguments);
-  add_choices(*command, *arguments);
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+  auto [command, arguments] = add_command(
+      app, chosen, "prune", "prune the weights of a model to 2:4 or another pattern, and say what they lose", run);
+  add_files(command, arguments);
+  add_choices(command, arguments);
 }
 
 void add_convert_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  arguments->layout.clear();  // without a default
-  CLI::App* command =
-      app.add_subcommand("convert", "convert 2:4 weights between dense, compressed and the layouts of metadata");
-  declare(*command, {{"MODEL", arguments->model, "MODEL",
-                      "a file of 'prune --layout', a checkpoint of compressed-tensors, or a model whose weights "
-                      "have the pattern",
-                      true},
-                     {"--out", arguments->out, "FILE", ".safetensors, .npz, or a directory of a directory", true},
-                     {"--layout", arguments->layout, kLayouts, "layout of the result", true},
-                     {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
-                      "type in which dense weights will be executed"},
-                     {"--layers", arguments->options.layers, "REGEX",
-                      "tensors to compress, where weights are "
-                      "dense"},
-                     {"--exclude", arguments->options.exclude, "REGEX", "tensors to leave as they are"}});
-  add_include(*command, arguments->options);
-  add_axes(*command, arguments->options);
-  declare(*command, {{"--format", arguments->format, "text|json", "format of the report"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return convert(*arguments); }; });
+  auto [command, arguments] = add_command(
+      app, chosen, "convert", "convert 2:4 weights between dense, compressed and the layouts of metadata", convert);
+  arguments.layout.clear();  // without a default
+  const std::string layouts = std::string(kPrunedLayouts) + kOtherLayouts;
+  declare(command,
+          {{"MODEL", arguments.model, "MODEL",
+            "a file of 'prune --layout', a checkpoint of compressed-tensors, or a model whose weights have the pattern",
+            true},
+           {"--out", arguments.out, "FILE", ".safetensors, .npz, or a directory of a directory", true},
+           {"--layout", arguments.layout, layouts.c_str(), "layout of the result", true},
+           {"--dtype", arguments.dtype, kTypes, "type in which dense weights will be executed"},
+           {"--layers", arguments.options.layers, "REGEX", "tensors to compress, where weights are dense"},
+           {"--exclude", arguments.options.exclude, "REGEX", "tensors to leave as they are"}});
+  add_include(command, arguments.options);
+  add_axes(command, arguments.options);
+  declare(command, {{"--format", arguments.format, "text|json", "format of the report"}});
 }
 
 void add_legal_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<LegalArguments>();
-  CLI::App* command =
-      app.add_subcommand("legal", "which shapes libraries take for 2:4 weights, and the nearest that they do");
-  command->add_option("WHAT", arguments->words, "a model, or M N K (weights are M x K)")
+  auto [command, arguments] = add_command(
+      app, chosen, "legal", "which shapes libraries take for 2:4 weights, and the nearest that they do", legal);
+  command.add_option("WHAT", arguments.words, "a model, or M N K (weights are M x K)")
       ->type_name("MODEL|M N K")
       ->required()
       ->expected(1, 3);
-  declare(*command, {{"--arch", arguments->arch, "NAME", "a board, or a target of matrix instructions"},
-                     {"--dtype", arguments->dtype, "f16|bf16|tf32|e4m3|e5m2|s8|s4",
-                      "type that is executed (default: that of each tensor; of M N K f16)"},
-                     {"--format", arguments->format, "text|json", "format of the result"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return legal(*arguments); }; });
+  declare(command,
+          {{"--arch", arguments.arch, "NAME", "a board, or a target of matrix instructions"},
+           {"--dtype", arguments.dtype, kTypes, "type that is executed (default: that of each tensor; of M N K f16)"},
+           {"--format", arguments.format, "text|json", "format of the result"}});
 }
 
 }  // namespace sptc::cli

@@ -7,7 +7,6 @@
 #include "sim/run/asked_work.h"
 #include "sim/run/run_options.h"
 
-#include <memory>
 #include <string>
 #include <utility>
 
@@ -17,14 +16,14 @@ namespace {
 struct Arguments {
   RecordingOptions recording;
   SimulationArguments simulation;
-  bool arch_given = false;
+  const CLI::App* command = nullptr;
 };
 
 /// The workload; a recording's GPU is simulated unless the user names another.
 workload::Workload load(Arguments& arguments) {
   std::string proposed;
   workload::Recording recording = arguments.recording.read([&](workload::Recording& read) {
-    if (!arguments.arch_given && !read.account.arch.empty()) {
+    if (arguments.command->count("--arch") == 0 && !read.account.arch.empty()) {
       proposed = arguments.simulation.arch = read.account.arch;
     }
     if (read.account.format.empty()) {
@@ -41,21 +40,21 @@ workload::Workload load(Arguments& arguments) {
   return std::move(recording.workload);
 }
 
+int run(const Arguments& given) {
+  Arguments arguments = given;
+  return simulate_and_report(
+      arguments.simulation, [&] { return load(arguments); }, nullptr);
+}
+
 }  // namespace
 
 void add_run_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command = app.add_subcommand(
-      "run", "simulate a workload or a recording, dense and sparse side by side, check values, report");
-  arguments->recording.add_to(*command);
-  arguments->simulation.add_to(*command);
-  command->callback([arguments, command, &chosen] {
-    arguments->arch_given = command->get_option("--arch")->count() > 0;
-    chosen = [arguments] {
-      return simulate_and_report(
-          arguments->simulation, [&] { return load(*arguments); }, nullptr);
-    };
-  });
+  auto [command, arguments] =
+      add_command(app, chosen, "run",
+                  "simulate a workload or a recording, dense and sparse side by side, check values, report", run);
+  arguments.command = &command;
+  arguments.recording.add_to(command);
+  arguments.simulation.add_to(command);
 }
 
 }  // namespace sptc::cli

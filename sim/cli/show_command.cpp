@@ -5,17 +5,14 @@
 #include "sim/cli/operand_files.h"
 #include "sim/cli/options.h"
 #include "sim/cli/output.h"
-#include "sim/cli/table_options.h"
 #include "sim/report/show/element_view.h"
 #include "sim/run/option_values.h"
 
 #include <fmt/format.h>
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace sptc::cli {
 namespace {
@@ -74,7 +71,7 @@ std::string command_of(const Arguments& arguments, const report::show::ElementVi
 }
 
 int run(const Arguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   require_writable_text("--out", arguments.out);
   require_writable_text("--html", arguments.html);
   const report::show::ElementChoice choice{place("--row", arguments.row), place("--col", arguments.col),
@@ -83,12 +80,9 @@ int run(const Arguments& arguments) {
       arguments.instruction, arguments.arch,
       [&](const mma::MmaInstruction& instruction) { return read_operands(arguments, instruction); }, choice);
   view.command = command_of(arguments, view);
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, report::show::element_html(view));
-  }
+  write_if_asked(arguments.html, [&] { return report::show::element_html(view); });
   if (arguments.html.empty() || !arguments.out.empty()) {
-    write_result(arguments.out,
-                 arguments.format == "json" ? report::show::element_json(view) : report::show::element_text(view));
+    write_result(arguments.out, json ? report::show::element_json(view) : report::show::element_text(view));
   }
   return 0;
 }
@@ -96,31 +90,29 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 void add_show_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<Arguments>();
-  CLI::App* command =
-      app.add_subcommand("show", "one element of one matrix instruction: metadata, selected operands, sum, rounding");
-  OperandFiles& files = arguments->files;
+  auto [command, arguments] = add_command(
+      app, chosen, "show", "one element of one matrix instruction: metadata, selected operands, sum, rounding", run);
+  OperandFiles& files = arguments.files;
   command
-      ->add_option("INSTRUCTION", arguments->instruction,
-                   "PTX name, whole or in part: mma.sp.m16n8k32.f32.f16.f16.f32 ('mma --list')")
+      .add_option("INSTRUCTION", arguments.instruction,
+                  "PTX name, whole or in part: mma.sp.m16n8k32.f32.f16.f16.f32 ('mma --list')")
       ->required();
-  declare(*command,
-          {{"--arch", arguments->arch, "NAME|FILE", "a board (its cycles are shown, too), or sm_80, ampere, ..."},
-           {"--row", arguments->row, "N", "row of A and D"},
-           {"--col", arguments->col, "N", "column of B and D"},
+  declare(command,
+          {{"--arch", arguments.arch, "NAME|FILE", "a board (its cycles are shown, too), or sm_80, ampere, ..."},
+           {"--row", arguments.row, "N", "row of A and D"},
+           {"--col", arguments.col, "N", "column of B and D"},
            {"--selector", files.selector, "0..3", "which lanes of a quad hold the metadata of mma.sp"}});
-  arguments->data.add(*command, {"data", "seed"});
-  declare(*command,
+  arguments.data.add(command, {"data", "seed"});
+  declare(command,
           {{"--a", files.a, "FILE", "A [M, K] as bits, .npy, pruned here; with --metadata [M, K/2]"},
            {"--b", files.b, "FILE", "B [K, N]"},
            {"--c", files.c, "FILE", "C [M, N] (default: zeros)"},
            {"--metadata", files.metadata, "FILE", "places of the elements of a sparse A"},
            {"--metadata-layout", files.layout, "canonical|cutlass|ptx", "layout of --metadata"},
-           {"--case", arguments->index, "N", "which matrices of arrays with three axes"},
-           {"--format", arguments->format, "text|json", "format of the result"},
-           {"--out", arguments->out, "FILE", "write the result to FILE instead of stdout"},
-           {"--html", arguments->html, "FILE", "write one page with an animated figure, which needs no network"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return run(*arguments); }; });
+           {"--case", arguments.index, "N", "which matrices of arrays with three axes"},
+           {"--format", arguments.format, "text|json", "format of the result"},
+           {"--out", arguments.out, "FILE", "write the result to FILE instead of stdout"},
+           {"--html", arguments.html, "FILE", "write one page with an animated figure, which needs no network"}});
 }
 
 }  // namespace sptc::cli

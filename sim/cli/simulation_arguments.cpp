@@ -14,12 +14,8 @@
 #include "sim/report/report.h"
 #include "sim/report/timeline.h"
 #include "sim/run/option_values.h"
-#include "sim/run/run.h"
 #include "sim/run/simulate.h"
 
-#include <fmt/format.h>
-
-#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -27,35 +23,6 @@
 #include <utility>
 
 namespace sptc::cli {
-
-void SimulationArguments::add_to(CLI::App& command) {
-  declare(command, {{"--arch", arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
-  options.add_all(command);
-  declare(
-      command,
-      {{"--format", format, "text|json|csv", "format of the report"},
-       {"--out", out, "FILE", "write the report to FILE instead of stdout"},
-       {"--vcd", vcd, "FILE",
-        "write the waveform of the tensor cores of an SM to FILE, and a save file for GTKWave "
-        "beside it; not in analytic"},
-       {"--vcd-window", vcd_window, "FIRST:LAST", "cycles that --vcd shows, as --window has them (default: 0:20000)"},
-       {"--vcd-element", vcd_element, "ROW,COL",
-        "element that --vcd shows, of the 16 x 8 of an instruction (default: 0,0)"},
-       {"--timeline", timeline, "FILE", "write what the tensor cores of an SM do, for Perfetto; not in analytic"},
-       {"--konata", konata, "FILE", "the same for Konata, a row for each mma"},
-       {"--window", window, "FIRST:LAST",
-        "cycles that --timeline and --konata show, from the first launch on (default: "
-        "0:20000)"},
-       {"--html", html, "FILE", "write one page with figures, which needs no network"}});
-  command.add_flag("--explain", explain,
-                   "what the tensor cores wait for, what twice of each resource would gain, and where "
-                   "the joules go");
-  command.add_flag("--verbose", verbose,
-                   "the whole text report: kernels, utilisation, energy by part, assumed numbers");
-  add_jobs(command, jobs, "kernels that are simulated at once, in timing");
-  command.add_flag("--quiet", quiet, "no progress bar");
-}
-
 namespace {
 
 /// The window that `text` of `option` says; the usual one where it is empty.
@@ -92,7 +59,7 @@ std::unique_ptr<gpu::Waveform> waveform_of(const SimulationArguments& given, run
     for (const auto& [option, value] :
          {std::pair{"--vcd-window", &given.vcd_window}, {"--vcd-element", &given.vcd_element}}) {
       if (!value->empty()) {
-        throw base::InputError(fmt::format("{} needs --vcd", option));
+        io::refuse("{} needs --vcd", option);
       }
     }
     return nullptr;
@@ -124,6 +91,32 @@ void write_waveform(const SimulationArguments& given, const gpu::Waveform& wavef
 
 }  // namespace
 
+void SimulationArguments::add_to(CLI::App& command) {
+  declare(command, {{"--arch", arch, "NAME|FILE", "architecture: a name of 'arch list', or a file"}});
+  options.add_all(command);
+  declare(
+      command,
+      {{"--format", format, "text|json|csv", "format of the report"},
+       {"--out", out, "FILE", "write the report to FILE instead of stdout"},
+       {"--vcd", vcd, "FILE",
+        "write the waveform of the tensor cores of an SM to FILE, and a save file for GTKWave beside it; not in "
+        "analytic"},
+       {"--vcd-window", vcd_window, "FIRST:LAST", "cycles that --vcd shows, as --window has them (default: 0:20000)"},
+       {"--vcd-element", vcd_element, "ROW,COL",
+        "element that --vcd shows, of the 16 x 8 of an instruction (default: 0,0)"},
+       {"--timeline", timeline, "FILE", "write what the tensor cores of an SM do, for Perfetto; not in analytic"},
+       {"--konata", konata, "FILE", "the same for Konata, a row for each mma"},
+       {"--window", window, "FIRST:LAST",
+        "cycles that --timeline and --konata show, from the first launch on (default: 0:20000)"},
+       {"--html", html, "FILE", "write one page with figures, which needs no network"}});
+  command.add_flag("--explain", explain,
+                   "what the tensor cores wait for, what twice of each resource would gain, and where the joules go");
+  command.add_flag("--verbose", verbose,
+                   "the whole text report: kernels, utilisation, energy by part, assumed numbers");
+  add_jobs(command, jobs, "kernels that are simulated at once, in timing");
+  command.add_flag("--quiet", quiet, "no progress bar");
+}
+
 int simulate_and_report(const SimulationArguments& given, const std::function<workload::Workload()>& load,
                         const run::DataSource* operands) {
   const run::SimulationOptions options = given.options.parsed();
@@ -132,9 +125,7 @@ int simulate_and_report(const SimulationArguments& given, const std::function<wo
   const int jobs = parse_jobs(given.jobs);
   const report::ReportFormat format = report::parse_report_format(given.format);
   if (given.verbose && format != report::ReportFormat::kText) {
-    throw base::InputError(
-        "--verbose has no effect with --format json and csv, which are always "
-        "whole");
+    throw base::InputError("--verbose has no effect with --format json and csv, which are always whole");
   }
   require_writable_text("--out", given.out);
   require_writable_text("--html", given.html);
@@ -172,18 +163,12 @@ int simulate_and_report(const SimulationArguments& given, const std::function<wo
     gpu = architecture.gpu;
   }
   result.explained = given.explain;
-  if (!given.timeline.empty()) {
-    write_result(given.timeline, report::timeline_json(*passages));
-  }
-  if (!given.konata.empty()) {
-    write_result(given.konata, report::konata_log(*passages));
-  }
+  write_if_asked(given.timeline, [&] { return report::timeline_json(*passages); });
+  write_if_asked(given.konata, [&] { return report::konata_log(*passages); });
   if (waveform) {
     write_waveform(given, *waveform);
   }
-  if (!given.html.empty()) {
-    write_result(given.html, report::run_page(result, gpu, command_line()));
-  }
+  write_if_asked(given.html, [&] { return report::run_page(result, gpu, command_line()); });
   const bool color =
       given.out.empty() && report::has_color(STDOUT_FILENO) && !given.verbose && format == report::ReportFormat::kText;
   (color ? write_bytes : write_result)(given.out, report::report(result, format, {given.verbose, color}));

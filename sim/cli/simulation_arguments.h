@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/cli/table_options.h"
+#include "sim/cli/options.h"
 #include "sim/run/data_source.h"
 #include "sim/workload/workload.h"
 
@@ -30,9 +30,8 @@ struct SimulationArguments {
   void add_to(CLI::App& command);
 };
 
-/// Checks every option, simulates, and writes the report. `load` reads the workload after the
-/// options were found valid. `operands` replaces what --data says; null: --data. Returns the exit
-/// code: 0, or 1 where a check failed.
+/// Checks every option, simulates, and writes the report. `load` reads the workload after the options were found valid.
+/// `operands` replaces what --data says; null: --data. Returns the exit code: 0, or 1 where a check failed.
 int simulate_and_report(const SimulationArguments& given, const std::function<workload::Workload()>& load,
                         const run::DataSource* operands);
 

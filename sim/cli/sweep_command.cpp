@@ -29,7 +29,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unistd.h>
@@ -60,6 +59,7 @@ struct SweepArguments {
   std::vector<std::string> parts;
   std::vector<std::string> setup;
   std::string at_once;
+  bool for_slurm = false;     ///< else for GNU parallel
   sweep::SlurmOptions slurm;  ///< but for at_once
 };
 
@@ -69,8 +69,8 @@ sweep::SweepPlan plan_of(const SweepArguments& arguments) {
   const std::string& file = arguments.spec;
   if (!file.ends_with(".json")) {
     constexpr std::array<std::string_view, 5> kCommands{"plan", "status", "merge", "report", "emit"};
-    throw base::InputError(fmt::format("'{}' is no sweep (a .json file) and no command of sweep: {}",
-                                       io::printable(file), base::unknown_name(io::printable(file), kCommands)));
+    io::refuse("'{}' is no sweep (a .json file) and no command of sweep: {}", io::printable(file),
+               base::unknown_name(io::printable(file), kCommands));
   }
   return sweep::checked_plan(sweep::read_sweep_spec(file));
 }
@@ -81,7 +81,7 @@ sweep::SweepShard parse_shard(const std::string& text) {
   }
   const std::size_t slash = text.find('/');
   if (slash == std::string::npos) {
-    throw base::InputError(fmt::format("--shard must be I/N, for example 2/8, not '{}'", io::printable(text)));
+    io::refuse("--shard must be I/N, for example 2/8, not '{}'", io::printable(text));
   }
   const std::int64_t count = run::parse_positive("N of --shard I/N", text.substr(slash + 1), kMaxShards);
   const std::int64_t index = run::parse_positive("I of --shard I/N", text.substr(0, slash), count);
@@ -101,8 +101,8 @@ std::filesystem::path results_of(const SweepArguments& arguments) {
   return name;
 }
 
-void add_spec(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  declare(command, {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
+void add_spec(CLI::App& command, SweepArguments& arguments) {
+  declare(command, {{"SPEC", arguments.spec, "FILE", "sweep: .json (configs/sweeps/README.md)", true}});
 }
 
 std::atomic<bool> stop_requested{false};
@@ -180,10 +180,9 @@ int drive(Job& job, sweep::SweepStore& store) {
     progress = sweep::run_sweep(job.work(bar), job.shard, store);
   }
   if (!progress.in_order) {
-    report::write_message(
-        fmt::format("{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts "
-                    "them in order\n",
-                    job.file.string()));
+    report::write_message(fmt::format(
+        "{}: another program reads it, so its rows stay as they came; 'sptcsim sweep merge' puts them in order\n",
+        job.file.string()));
   }
   if (!job.arguments.quiet) {
     print_summary(progress, store, job.file);
@@ -198,18 +197,21 @@ int resimulate(Job& job, std::size_t most, const sweep::SweepStore::Options& opt
     progress = sweep::simulate_again(job.work(bar), job.file, most, options);
   }
   if (!job.arguments.quiet) {
-    report::write_message(progress.interrupted ? "interrupted: the rest follows when the command is repeated\n"
-                                               : fmt::format("SystemC simulated {} points on the front or near it "
-                                                             "again, {} failed\n",
-                                                             progress.total, progress.failures));
+    report::write_message(progress.interrupted
+                              ? "interrupted: the rest follows when the command is repeated\n"
+                              : fmt::format("SystemC simulated {} points on the front or near it again, {} failed\n",
+                                            progress.total, progress.failures));
   }
   return progress.interrupted ? report::kInterrupted : progress.failures > 0 ? 1 : 0;
 }
 
 int run(const SweepArguments& arguments) {
+  if (arguments.spec.empty()) {
+    throw base::InputError("sweep: SPEC is missing, or a command (plan, status, merge, report, emit)");
+  }
   Job job(arguments);
   if (arguments.no_resume && std::filesystem::exists(job.file)) {
-    throw base::InputError(fmt::format("{}: exists, and --no-resume was given", io::printable(job.file.string())));
+    io::refuse("{}: exists, and --no-resume was given", io::printable(job.file.string()));
   }
   io::require_no_input(job.file);
   const std::size_t again = points_to_resimulate(job);
@@ -228,7 +230,7 @@ int run(const SweepArguments& arguments) {
 constexpr std::uint64_t kUsualArray = 1000;  // tasks: MaxArraySize is 1001 unless set
 
 int show_plan(const SweepArguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   require_writable_text("--out", arguments.out);
   const sweep::SweepPlan plan = plan_of(arguments);
   const auto jobs = static_cast<std::size_t>(parse_jobs(arguments.jobs));
@@ -236,8 +238,7 @@ int show_plan(const SweepArguments& arguments) {
   sweep::SimulationPointRunner runner;
   const sweep::PlanSummary summary =
       sweep::summarize_plan(plan, runner, parse_shard(arguments.shard), static_cast<std::size_t>(first));
-  write_result(arguments.out, arguments.format == "json" ? sweep::plan_json(plan, summary, jobs)
-                                                         : sweep::plan_text(plan, summary, jobs));
+  write_result(arguments.out, json ? sweep::plan_json(plan, summary, jobs) : sweep::plan_text(plan, summary, jobs));
   return 0;
 }
 
@@ -249,7 +250,7 @@ sweep::SlurmOptions slurm_options(const SweepArguments& arguments) {
   return slurm;
 }
 
-int emit(const SweepArguments& arguments, const std::string& kind) {
+int emit(const SweepArguments& arguments) {
   const sweep::SweepPlan plan = plan_of(arguments);
   require_writable_text("--out", arguments.out);
   sweep::EmitOptions options;
@@ -263,9 +264,9 @@ int emit(const SweepArguments& arguments, const std::string& kind) {
   }
   options.jobs = arguments.jobs.empty() ? 1 : static_cast<std::uint64_t>(parse_jobs(arguments.jobs));
   options.setup = arguments.setup;
-  write_result(arguments.out, kind == "slurm" ? sweep::slurm_script(options, slurm_options(arguments))
-                                              : sweep::gnu_parallel_script(options));
-  if (kind == "slurm" && options.shards > kUsualArray) {
+  write_result(arguments.out, arguments.for_slurm ? sweep::slurm_script(options, slurm_options(arguments))
+                                                  : sweep::gnu_parallel_script(options));
+  if (arguments.for_slurm && options.shards > kUsualArray) {
     report::write_message(
         fmt::format("{} shards: clusters take arrays of {} tasks unless their MaxArraySize is larger\n", options.shards,
                     kUsualArray));
@@ -274,61 +275,60 @@ int emit(const SweepArguments& arguments, const std::string& kind) {
 }
 
 void add_plan(CLI::App& sweep, Command& chosen) {
-  auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = sweep.add_subcommand("plan", "number of points, estimated time and the first few");
-  add_spec(*command, arguments);
-  declare(*command, {{"--first", arguments->first, "N", "points to list"},
-                     {"--format", arguments->format, "text|json", "format of the output"},
-                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"},
-                     {"--shard", arguments->shard, "I/N", "only part I of N"}});
-  add_jobs(*command, arguments->jobs, "processes, for the estimate");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return show_plan(*arguments); }; });
+  auto [command, arguments] =
+      add_command(sweep, chosen, "plan", "number of points, estimated time and the first few", show_plan);
+  add_spec(command, arguments);
+  declare(command, {{"--first", arguments.first, "N", "points to list"},
+                    {"--format", arguments.format, "text|json", "format of the output"},
+                    {"--out", arguments.out, "FILE", "write to FILE instead of stdout"},
+                    {"--shard", arguments.shard, "I/N", "only part I of N"}});
+  add_jobs(command, arguments.jobs, "processes, for the estimate");
 }
 
-void add_slurm_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  declare(command, {{"--time", arguments->slurm.time, "T", "time limit of a part: 90 (minutes), 1:30:00, 2-12"},
-                    {"--mem", arguments->slurm.memory, "SIZE", "memory of a part: 16G, 0 (all of the node)"},
-                    {"--partition", arguments->slurm.partition, "NAME", "partition of the cluster"},
-                    {"--account", arguments->slurm.account, "NAME", "account that pays"}});
-  command.add_flag("--whole-node", arguments->slurm.whole_node,
+void add_slurm_options(CLI::App& command, SweepArguments& arguments) {
+  declare(command, {{"--time", arguments.slurm.time, "T", "time limit of a part: 90 (minutes), 1:30:00, 2-12"},
+                    {"--mem", arguments.slurm.memory, "SIZE", "memory of a part: 16G, 0 (all of the node)"},
+                    {"--partition", arguments.slurm.partition, "NAME", "partition of the cluster"},
+                    {"--account", arguments.slurm.account, "NAME", "account that pays"}});
+  command.add_flag("--whole-node", arguments.slurm.whole_node,
                    "each part has a node for itself and a process for each of its processors");
-  declare(command, {{"--at-once", arguments->at_once, "N", "parts that may run at once"}});
+  declare(command, {{"--at-once", arguments.at_once, "N", "parts that may run at once"}});
   command
-      .add_option("--sbatch", arguments->slurm.directives,
+      .add_option("--sbatch", arguments.slurm.directives,
                   "another option of sbatch, such as --sbatch=--qos=high; repeatable")
       ->type_name("OPTION")
       ->take_all();
 }
 
 void add_emit(CLI::App& sweep, Command& chosen) {
-  CLI::App* command = sweep.add_subcommand("emit", "job scripts for many machines");
-  for (const char* kind : {"slurm", "gnu-parallel"}) {
-    auto arguments = std::make_shared<SweepArguments>();
-    CLI::App* inner = command->add_subcommand(kind, "a script that runs the shards and merges");
-    inner->allow_extras();
-    add_spec(*inner, arguments);
-    declare(*inner, {{"--shards", arguments->shards, "N", "parts", true},
-                     {"--jobs", arguments->jobs, "N", "worker processes of each part"},
-                     {"--db", arguments->db, "FILE", "the united results"}});
+  CLI::App& scripts = *sweep.add_subcommand("emit", "job scripts for many machines");
+  for (const bool for_slurm : {true, false}) {
+    auto [inner, arguments] = add_command(scripts, chosen, for_slurm ? "slurm" : "gnu-parallel",
+                                          "a script that runs the shards and merges", emit);
+    arguments.for_slurm = for_slurm;
+    inner.allow_extras();
+    add_spec(inner, arguments);
+    declare(inner, {{"--shards", arguments.shards, "N", "parts", true},
+                    {"--jobs", arguments.jobs, "N", "worker processes of each part"},
+                    {"--db", arguments.db, "FILE", "the united results"}});
     inner
-        ->add_option("--setup", arguments->setup,
-                     "line of shell before the program, such as 'module load gcc'; repeatable")
+        .add_option("--setup", arguments.setup,
+                    "line of shell before the program, such as 'module load gcc'; repeatable")
         ->type_name("LINE")
         ->take_all();
-    if (std::string(kind) == "slurm") {
-      add_slurm_options(*inner, arguments);
+    if (for_slurm) {
+      add_slurm_options(inner, arguments);
     }
-    declare(*inner, {{"--out", arguments->out, "FILE", "write the script to FILE instead of stdout"}});
-    inner->callback([arguments, kind, &chosen] { chosen = [arguments, kind] { return emit(*arguments, kind); }; });
+    declare(inner, {{"--out", arguments.out, "FILE", "write the script to FILE instead of stdout"}});
   }
 }
 
 int show_status(const SweepArguments& arguments) {
-  require_format(arguments.format, {"text", "json"});
+  const bool json = is_json(arguments.format);
   require_writable_text("--out", arguments.out);
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const sweep::SweepStatus status = sweep::sweep_status(parts);
-  write_result(arguments.out, arguments.format == "json" ? sweep::status_json(status) : sweep::status_text(status));
+  write_result(arguments.out, json ? sweep::status_json(status) : sweep::status_text(status));
   return status.state() == "done" ? 0 : 1;
 }
 
@@ -338,7 +338,7 @@ int merge(const SweepArguments& arguments) {
   }
   require_writable("--out", arguments.out);
   if (std::filesystem::exists(arguments.out)) {
-    throw base::InputError(fmt::format("--out {}: exists; remove it or give another", io::printable(arguments.out)));
+    io::refuse("--out {}: exists; remove it or give another", io::printable(arguments.out));
   }
   const std::vector<std::filesystem::path> parts(arguments.parts.begin(), arguments.parts.end());
   const std::size_t rows = sweep::merge_sweeps(parts, arguments.out, arguments.mixed_builds);
@@ -355,92 +355,73 @@ int report_sweep(const SweepArguments& arguments) {
   require_writable_text("--html", arguments.html);
   const sweep::SweepTable table = sweep::read_sweep_table(arguments.db);
   const std::string text = sweep::sweep_report(table, arguments.format, command_line());
-  if (!arguments.html.empty()) {
-    write_result(arguments.html, sweep::sweep_report(table, "html", command_line()));
-  }
+  write_if_asked(arguments.html, [&] { return sweep::sweep_report(table, "html", command_line()); });
   write_result(arguments.out, text);
   return 0;
 }
 
 void add_status(CLI::App& sweep, Command& chosen) {
-  auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command =
-      sweep.add_subcommand("status",
-                           "points that are done, failed and missing over all parts, and who works at them; "
-                           "exit code 0 where all are done, else 1");
+  auto [command, arguments] = add_command(sweep, chosen, "status",
+                                          "points that are done, failed and missing over all parts, and who works at "
+                                          "them; exit code 0 where all are done, else 1",
+                                          show_status);
   command
-      ->add_option("RESULTS", arguments->parts,
-                   "results of a sweep, or of its shards; a name without a file stands for NAME.1, "
-                   "NAME.2, ...")
+      .add_option("RESULTS", arguments.parts,
+                  "results of a sweep, or of its shards; a name without a file stands for NAME.1, NAME.2, ...")
       ->type_name("FILE")
       ->required();
-  declare(*command, {{"--format", arguments->format, "text|json", "format of the output"},
-                     {"--out", arguments->out, "FILE", "write to FILE instead of stdout"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return show_status(*arguments); }; });
+  declare(command, {{"--format", arguments.format, "text|json", "format of the output"},
+                    {"--out", arguments.out, "FILE", "write to FILE instead of stdout"}});
 }
 
 void add_merge(CLI::App& sweep, Command& chosen) {
-  auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = sweep.add_subcommand("merge", "unite the results of shards: the same rows for any number");
-  command->add_option("PART", arguments->parts, "results of the shards")->type_name("FILE")->required();
-  declare(*command, {{"--out", arguments->out, "FILE", "the united results", true}});
-  command->add_flag("--mixed-builds", arguments->mixed_builds, "even if the parts come from different builds");
-  command->callback([arguments, &chosen] { chosen = [arguments] { return merge(*arguments); }; });
+  auto [command, arguments] =
+      add_command(sweep, chosen, "merge", "unite the results of shards: the same rows for any number", merge);
+  command.add_option("PART", arguments.parts, "results of the shards")->type_name("FILE")->required();
+  declare(command, {{"--out", arguments.out, "FILE", "the united results", true}});
+  command.add_flag("--mixed-builds", arguments.mixed_builds, "even if the parts come from different builds");
 }
 
 void add_report(CLI::App& sweep, Command& chosen) {
-  auto arguments = std::make_shared<SweepArguments>();
-  arguments->format = "markdown";
-  CLI::App* command = sweep.add_subcommand("report", "table, Pareto front, sensitivities");
-  declare(*command, {{"DB", arguments->db, "FILE", "results of a sweep", true},
-                     {"--format", arguments->format, "csv|markdown|html", "format of the report"},
-                     {"--out", arguments->out, "FILE", "write the report to FILE instead of stdout"},
-                     {"--html", arguments->html, "FILE", "write the page beside the report"}});
-  command->callback([arguments, &chosen] { chosen = [arguments] { return report_sweep(*arguments); }; });
+  auto [command, arguments] = add_command(sweep, chosen, "report", "table, Pareto front, sensitivities", report_sweep);
+  arguments.format = "markdown";
+  declare(command, {{"DB", arguments.db, "FILE", "results of a sweep", true},
+                    {"--format", arguments.format, "csv|markdown|html", "format of the report"},
+                    {"--out", arguments.out, "FILE", "write the report to FILE instead of stdout"},
+                    {"--html", arguments.html, "FILE", "write the page beside the report"}});
 }
 
 // --- declaration ---
 
-void add_run_options(CLI::App& command, const std::shared_ptr<SweepArguments>& arguments) {
-  declare(command, {{"--db", arguments->db, "FILE",
-                     "results, SQLite; a finished part is not repeated (default: the name of SPEC "
-                     "with .sqlite, here)"}});
-  add_jobs(command, arguments->jobs, "worker processes");
+void add_run_options(CLI::App& command, SweepArguments& arguments) {
   declare(command,
-          {{"--shard", arguments->shard, "I/N", "only part I of N; 'sweep merge' unites them"},
-           {"--timeout", arguments->timeout, "S", "seconds that a point may take (default: the spec's, or no limit)"},
-           {"--resimulate", arguments->resimulate, "N",
-            "after a sweep in closed form SystemC simulates up to N points on the Pareto front or "
-            "within 5 % of it again, and the report marks those that differ"}});
-  command.add_flag("--no-resume", arguments->no_resume, "refuse results that exist already");
-  command.add_flag("--retry-failed", arguments->retry_failed, "simulate failed points once more");
-  command.add_flag("--mixed-builds", arguments->mixed_builds, "go on with results of another build of this version");
-  command.add_flag("--quiet", arguments->quiet, "no progress and no summary");
+          {{"--db", arguments.db, "FILE",
+            "results, SQLite; a finished part is not repeated (default: the name of SPEC with .sqlite, here)"}});
+  add_jobs(command, arguments.jobs, "worker processes");
+  declare(command,
+          {{"--shard", arguments.shard, "I/N", "only part I of N; 'sweep merge' unites them"},
+           {"--timeout", arguments.timeout, "S", "seconds that a point may take (default: the spec's, or no limit)"},
+           {"--resimulate", arguments.resimulate, "N",
+            "after a sweep in closed form SystemC simulates up to N points on the Pareto front or within 5 % of it "
+            "again, and the report marks those that differ"}});
+  command.add_flag("--no-resume", arguments.no_resume, "refuse results that exist already");
+  command.add_flag("--retry-failed", arguments.retry_failed, "simulate failed points once more");
+  command.add_flag("--mixed-builds", arguments.mixed_builds, "go on with results of another build of this version");
+  command.add_flag("--quiet", arguments.quiet, "no progress and no summary");
 }
 
 }  // namespace
 
 void add_sweep_command(CLI::App& app, Command& chosen) {
-  auto arguments = std::make_shared<SweepArguments>();
-  CLI::App* command = app.add_subcommand("sweep", "design-space exploration: many runs, resumable, one table");
-  add_plan(*command, chosen);
-  add_emit(*command, chosen);
-  add_status(*command, chosen);
-  add_merge(*command, chosen);
-  add_report(*command, chosen);
-  declare(*command, {{"SPEC", arguments->spec, "FILE", "sweep: .json (configs/sweeps/README.md)"}});
-  add_run_options(*command, arguments);
-  command->callback([arguments, command, &chosen] {
-    if (!command->get_subcommands().empty()) {
-      return;
-    }
-    chosen = [arguments] {
-      if (arguments->spec.empty()) {
-        throw base::InputError("sweep: SPEC is missing, or a command (plan, status, merge, report, emit)");
-      }
-      return run(*arguments);
-    };
-  });
+  auto [command, arguments] =
+      add_command(app, chosen, "sweep", "design-space exploration: many runs, resumable, one table", run);
+  add_plan(command, chosen);
+  add_emit(command, chosen);
+  add_status(command, chosen);
+  add_merge(command, chosen);
+  add_report(command, chosen);
+  declare(command, {{"SPEC", arguments.spec, "FILE", "sweep: .json (configs/sweeps/README.md)"}});
+  add_run_options(command, arguments);
 }
 
 }  // namespace sptc::cli

@@ -2,9 +2,9 @@
 #include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/numerics/data_type.h"
-#include "sim/check/times/evidence_distance.h"
+#include "sim/check/times/evidence.h"
 #include "sim/compare/comparison.h"
-#include "sim/compare/each_once.h"
+#include "sim/compare/points.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/report/verdict.h"
@@ -13,10 +13,8 @@
 #include "sim/run/option_table.h"
 #include "sim/run/run_options.h"
 #include "sim/run/simulate.h"
-#include "sim/run/worker_pool.h"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
@@ -28,13 +26,13 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace sptc::compare {
 namespace {
 
-using nlohmann::json;
 using workload::WorkGroup;
 
 /// Under which a comparison of types runs where nobody names one: it has all types.
@@ -82,105 +80,91 @@ Candidate pass_of(const run::VariantTotals& totals) {
   return pass;
 }
 
-std::optional<Candidate> dense_of(const run::RunResult& result, double quantised) {
-  const auto& inference = result.inference;
-  if (inference ? !inference->dense : !result.totals.dense) {
-    return std::nullopt;
+/// All weights dense, or all as 2:4; nothing where that was not simulated.
+std::optional<Candidate> whole_of(const run::RunResult& result, double quantised, bool sparse) {
+  std::optional<Candidate> pass;
+  if (const auto& inference = result.inference) {
+    if (const auto& totals = sparse ? inference->sparse : inference->dense) {
+      pass = pass_of(*totals, quantised);
+    }
+  } else if (const auto& gemms = sparse ? result.totals.sparse : result.totals.dense) {
+    pass = pass_of(*gemms);
   }
-  Candidate pass = inference ? pass_of(*inference->dense, quantised) : pass_of(*result.totals.dense);
-  pass.memory = result.dense_memory;
+  if (pass) {
+    pass->sparse = sparse;
+    pass->memory = sparse ? result.sparse_memory : result.dense_memory;
+  }
   return pass;
 }
 
 /// The fastest mix or, where that alone does not fit the board, all weights as 2:4.
 std::optional<Candidate> sparse_of(const run::RunResult& result, double quantised) {
-  const auto& inference = result.inference;
-  if (inference ? !inference->sparse : !result.totals.sparse) {
+  std::optional<Candidate> whole = whole_of(result, quantised, true);
+  if (!whole) {
     return std::nullopt;
   }
-  Candidate whole = inference ? pass_of(*inference->sparse, quantised) : pass_of(*result.totals.sparse);
-  whole.sparse = true;
-  whole.memory = result.sparse_memory;
+  const auto& inference = result.inference;
   std::int64_t kept = 0;
   if (inference) {
     for (const run::InferenceKernel& kernel : inference->kernels) {
       if (kernel.group == WorkGroup::kGemm && kernel.sparse) {
-        whole.prunable_weights += kernel.count;
+        whole->prunable_weights += kernel.count;
         kept += kernel.takes_sparse ? 0 : kernel.count;
       }
     }
   } else {
     for (const run::OperationResult& op : result.operations) {
-      whole.prunable_weights += op.sparse ? op.count : 0;
+      whole->prunable_weights += op.sparse ? op.count : 0;
     }
   }
-  whole.sparse_weights = whole.prunable_weights;
+  whole->sparse_weights = whole->prunable_weights;
   if (!inference || !inference->mix) {
     return whole;
   }
   Candidate mix = pass_of(*inference->mix, quantised);
   mix.sparse = true;
-  mix.prunable_weights = whole.prunable_weights;
-  mix.sparse_weights = whole.prunable_weights - kept;
+  mix.prunable_weights = whole->prunable_weights;
+  mix.sparse_weights = whole->prunable_weights - kept;
   mix.memory = result.mix_memory;
-  return mix.fits() || !whole.fits() ? mix : whole;
-}
-
-json sent_form(const std::optional<Candidate>& candidate) {
-  if (!candidate) {
-    return {};
-  }
-  json object{{"us", candidate->us},
-              {"uj", candidate->uj},
-              {"watts", candidate->watts},
-              {"parts", candidate->part_us},
-              {"prunable", candidate->prunable_weights},
-              {"sparse", candidate->sparse_weights}};
-  if (const auto& memory = candidate->memory) {
-    object["memory"] = {memory->weights,     memory->metadata,      memory->cache,
-                        memory->activations, memory->communication, memory->capacity};
-  }
-  return object;
-}
-
-Candidate candidate_of(const json& object, bool sparse) {
-  Candidate candidate;
-  candidate.sparse = sparse;
-  candidate.us = object.at("us").get<double>();
-  candidate.uj = object.at("uj").get<double>();
-  candidate.watts = object.at("watts").get<double>();
-  object.at("parts").get_to(candidate.part_us);
-  candidate.prunable_weights = object.at("prunable").get<std::int64_t>();
-  candidate.sparse_weights = object.at("sparse").get<std::int64_t>();
-  if (object.contains("memory")) {
-    const auto bytes = object.at("memory").get<std::array<double, 6>>();
-    candidate.memory = run::MemoryUse{bytes[0], bytes[1], bytes[2], bytes[3], bytes[4], bytes[5]};
-  }
-  return candidate;
+  return mix.fits() || !whole->fits() ? mix : whole;
 }
 
 /// How near to the board anything was measured, in a sentence, and the error of gains so far away.
-json evidence_of(const run::RunResult& result, const config::Architecture& board,
-                 const run::SimulationOptions& options) {
+using Evidence = std::pair<std::string, std::optional<double>>;
+
+Evidence evidence_of(const run::RunResult& result, const config::Architecture& board,
+                     const run::SimulationOptions& options) {
   const run::EvidenceDistance distance = check::times::evidence_distance(result, board);
-  std::string sentence = report::evidence_sentence(distance, result.gain().has_value());
+  const std::string sentence = report::evidence_sentence(distance, result.gain().has_value());
   if (options.storage.weight) {
-    sentence += fmt::format(" That is of products: with weights alone in {} nothing was measured.",
-                            numerics::name(*options.storage.weight));
-    return {sentence, nullptr};
+    return {sentence + fmt::format(" That is of products: with weights alone in {} nothing was measured.",
+                                   numerics::name(*options.storage.weight)),
+            std::nullopt};
   }
-  return {sentence, distance.mean_error_percent ? json(*distance.mean_error_percent) : json()};
+  return {sentence, distance.mean_error_percent};
 }
 
 /// What a worker keeps between points.
 struct Kept {
   run::SimulationCaches caches;
-  std::map<std::pair<std::string, std::string>, json> evidence;  ///< by board and type
+  std::map<std::pair<std::string, std::string>, std::optional<Evidence>> evidence;  ///< by board and type
 };
 
-/// Simulates in a worker: the candidates of a point and its evidence, as CBOR, whose strings may hold any bytes.
-std::string simulated(workload::Workload workload, const config::Architecture& board, const std::string& type,
-                      const run::SimulationOptions& options, Kept& kept) {
+/// Adds the candidate, or says that there is none and `why`.
+void add_candidate(const std::optional<Candidate>& candidate, bool sparse, const std::string& why,
+                   ComparedPoint& point) {
+  Candidate& added = point.candidates.emplace_back(candidate.value_or(Candidate()));
+  added.sparse = sparse;
+  if (!candidate) {
+    added.impossible = why;
+    return;
+  }
+  (sparse ? point.total.sparse : point.total.dense) = {added.us, added.uj, added.watts};
+}
+
+/// Simulates in a worker: the candidates of a point and its evidence.
+void fill_candidates(ComparedPoint& point, workload::Workload workload, const config::Architecture& board,
+                     const run::SimulationOptions& options, const TriedWays& ways, Kept& kept) {
   for (workload::Operation& op : workload.operations) {
     if (op.storage.weight) {
       op.storage = {};  // the type says how weights lie in memory
@@ -190,69 +174,22 @@ std::string simulated(workload::Workload workload, const config::Architecture& b
   hooks.caches = &kept.caches;
   const run::RunResult result = run::simulate(workload, board, options, hooks);
   run::require_all_launches(result);
-  json& evidence = kept.evidence[{board.gpu.name, type}];
-  if (evidence.is_null()) {
+  std::optional<Evidence>& evidence = kept.evidence[{board.gpu.name, point.type}];
+  if (!evidence) {
     evidence = evidence_of(result, board, options);
   }
+  std::tie(point.evidence, point.error_percent) = *evidence;
+  point.does_not_fit = result.does_not_fit;
   const double quantised = result.inference ? quantised_share(*result.inference) : 0;
-  std::string bytes;
-  json::to_cbor({{"dense", sent_form(dense_of(result, quantised))},
-                 {"sparse", sent_form(sparse_of(result, quantised))},
-                 {"no_sparse", result.no_sparse},
-                 {"does_not_fit", result.does_not_fit},
-                 {"evidence", evidence}},
-                bytes);
-  return bytes;
-}
-
-ComparedVariant variant_of(const Candidate& candidate) {
-  return {candidate.us, candidate.uj, candidate.watts};
-}
-
-/// Adds the candidate that `answer` has, or says that there is none and why.
-void add_candidate(const json& answer, bool sparse, const std::string& why, ComparedPoint& point) {
-  if (answer.is_null()) {
-    Candidate none;
-    none.sparse = sparse;
-    none.impossible = why;
-    point.candidates.push_back(std::move(none));
-    return;
-  }
-  point.candidates.push_back(candidate_of(answer, sparse));
-  (sparse ? point.total.sparse : point.total.dense) = variant_of(point.candidates.back());
-}
-
-std::string why_not_sparse(const ComparedPoint& point, bool has_sparse, const std::string& no_kernels) {
-  return !has_sparse           ? point.board + " has no sparse matrix instructions"
-         : !no_kernels.empty() ? no_kernels
-                               : "no weight of the network may be 2:4 ('run' says why)";
-}
-
-/// Fills `point` with what simulated() answered.
-void finish(const TriedWays& ways, bool has_sparse, run::WorkerPool::Event event, ComparedPoint& point) {
-  json answer = {{"dense", nullptr}, {"sparse", nullptr}};
-  std::string no_sparse;
-  try {
-    answer = json::from_cbor(run::answer_of(std::move(event)));
-    point.evidence = answer.at("evidence").at(0).get<std::string>();
-    if (const json& error = answer.at("evidence").at(1); error.is_number()) {
-      point.error_percent = error.get<double>();
-    }
-    point.does_not_fit = answer.at("does_not_fit").get<std::string>();
-    no_sparse = why_not_sparse(point, has_sparse, answer.at("no_sparse").get<std::string>());
-  } catch (const base::InputError& error) {
-    point.failure = error.what();
-  }
-  const bool failed = !point.failure.empty();
   if (ways.dense) {
-    add_candidate(answer.at("dense"), false, failed ? point.failure : "it was not simulated", point);
+    add_candidate(whole_of(result, quantised, false), false, "it was not simulated", point);
   }
   if (ways.sparse) {
-    add_candidate(answer.at("sparse"), true, failed ? point.failure : no_sparse, point);
-    point.no_sparse = failed || point.total.sparse.us > 0 ? "" : no_sparse;
-  }
-  if (!failed && point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
-    point.no_energy = point.board + " has no energies ('sptcsim energy list')";
+    const std::string no_sparse = !has_sparse_instructions(board) ? point.board + " has no sparse matrix instructions"
+                                  : !result.no_sparse.empty()     ? result.no_sparse
+                                                              : "no weight of the network may be 2:4 ('run' says why)";
+    add_candidate(sparse_of(result, quantised), true, no_sparse, point);
+    point.no_sparse = point.total.sparse.us > 0 ? "" : no_sparse;
   }
 }
 
@@ -264,9 +201,7 @@ bool takes_several(const TriedWays& ways) {
 std::vector<run::SimulationOptions> options_of(const run::SimulationOptions& asked, const TriedWays& ways) {
   const run::PartTypes& parts = asked.parts;
   if (asked.dtype || parts.attention || parts.router || parts.head || !asked.storage.plain()) {
-    throw base::InputError(
-        "--types says what --dtype, --weight-dtype and --scale-block would: "
-        "leave them out");
+    throw base::InputError("--types says what --dtype, --weight-dtype and --scale-block would: leave them out");
   }
   if (asked.check.value_or(run::CheckMode::kNone) != run::CheckMode::kNone) {
     throw base::InputError("--check has no effect with --types, which asks for times alone");
@@ -383,8 +318,7 @@ TriedWays parse_ways(const AskedWays& asked, run::SimulationOptions& options) {
 
 BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
                               const std::vector<config::Architecture>& boards, const run::SimulationOptions& asked,
-                              const TriedWays& ways, int jobs,
-                              const std::function<void(std::size_t, std::size_t)>& progress) {
+                              const TriedWays& ways, int jobs, const Progress& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   base::ensure(!ways.types.empty() && !ways.gpus.empty() && (ways.dense || ways.sparse), "compare: nothing to try");
   require_other_boards(boards);
@@ -412,27 +346,18 @@ BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
       }
     }
   }
-  const std::size_t total = comparison.points.size();
-  const auto board_of = [&](std::size_t i) -> const config::Architecture& {
-    return boards[i / options.size() % boards.size()];
-  };
-  std::size_t done = 0;
-  progress(done, total);
   Kept kept;
-  run::for_each_in_workers(
-      static_cast<std::size_t>(jobs), total,
-      [&](std::size_t i) {
-        return simulated(workloads[i / options.size() / boards.size()].workload, board_of(i), comparison.points[i].type,
-                         options[i % options.size()], kept);
-      },
-      [&](std::size_t i, run::WorkerPool::Event event) {
-        const bool has_sparse = board_of(i).gpu.sm.tensor_core.selector_inputs > 1;
-        finish(ways, has_sparse, std::move(event), comparison.points[i]);
-        progress(++done, total);
-      });
-  const auto is_possible = [](const ComparedPoint& point) { return point.failure.empty(); };
-  if (std::none_of(comparison.points.begin(), comparison.points.end(), is_possible)) {
-    throw base::InputError(comparison.points.front().failure);
+  fill_points(comparison.points, jobs, progress, [&](std::size_t i, ComparedPoint& point) {
+    const std::size_t board = i / options.size();
+    fill_candidates(point, workloads[board / boards.size()].workload, boards[board % boards.size()],
+                    options[i % options.size()], ways, kept);
+  });
+  for (ComparedPoint& point : comparison.points) {
+    for (const bool sparse : {false, true}) {
+      if (!point.failure.empty() && (sparse ? ways.sparse : ways.dense)) {
+        add_candidate({}, sparse, point.failure, point);
+      }
+    }
   }
   return comparison;
 }

@@ -2,15 +2,15 @@
 #include "sim/compare/comparison.h"
 
 #include "models/base/error.h"
-#include "sim/check/times/evidence_distance.h"
-#include "sim/check/times/measured_neighbours.h"
+#include "sim/check/times/evidence.h"
 #include "sim/compare/decision.h"
-#include "sim/compare/each_once.h"
+#include "sim/compare/points.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/report/report.h"
 #include "sim/report/verdict.h"
 #include "sim/report/words.h"
-#include "sim/run/run.h"
+#include "sim/run/asked_work.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_parts.h"
 #include "sim/run/simulate.h"
@@ -27,48 +27,71 @@
 #include <string>
 #include <utility>
 
+template <typename Value>
+struct nlohmann::adl_serializer<std::optional<Value>> {
+  static void to_json(json& to, const std::optional<Value>& from) { to = from ? json(*from) : json(); }
+  static void from_json(const json& from, std::optional<Value>& to) {
+    to = from.is_null() ? std::nullopt : std::optional(from.get<Value>());
+  }
+};
+
+namespace sptc::run {
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, weights, metadata, cache, activations, communication, capacity)
+}  // namespace sptc::run
+
 namespace sptc::compare {
+// What the process that fills a point sends of it.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedVariant, us, uj, watts, bound)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedFigures, dense, sparse, per_watt_low, per_watt_high, measured_shapes,
+                                   measured_gain, simulated_gain)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Candidate, sparse, prunable_weights, sparse_weights, impossible, us, uj, watts,
+                                   part_us, memory)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(ComparedPoint, no_sparse, does_not_fit, evidence, measured_conditions, total,
+                                   operations, error_percent, candidates)
+
 namespace {
 
-/// What was measured on shapes like `op`: how many there are, and geometric means of their gains
-/// and of the simulated gains of the same shapes.
-nlohmann::json measured_on(const run::OperationResult& op, const run::MeasuredGain& gain) {
-  std::int64_t shapes = 0;
+/// Adds what was measured on shapes like `op`: how many there are, and geometric means of their gains and of the
+/// simulated gains of the same shapes.
+void add_measured(const run::OperationResult& op, const run::MeasuredGain& gain, ComparedFigures& figures) {
   double measured = 0, simulated = 0;  // sums of logarithms
   for (const run::MeasuredPair& pair : gain.pairs) {
     if (op.speedup() && check::times::is_like(op, pair)) {
-      ++shapes;
+      ++figures.measured_shapes;
       measured += std::log(pair.gain());
       simulated += std::log(pair.simulated_gain());
     }
   }
-  const double count = std::max(1.0, static_cast<double>(shapes));
-  return {shapes, std::exp(measured / count), std::exp(simulated / count)};
+  if (const auto count = static_cast<double>(figures.measured_shapes); count > 0) {
+    figures.measured_gain = std::exp(measured / count);
+    figures.simulated_gain = std::exp(simulated / count);
+  }
 }
 
-/// Simulates in a worker: the result as it is saved, how near to the board anything was measured, what was measured on
-/// shapes like each operation, and the conditions of that, a line for each kind. CBOR: strings of any bytes.
-std::string simulated(const workload::Workload& workload, const config::Architecture& board,
-                      const run::SimulationOptions& options) {
+/// Simulates in a worker; `whole`: the total is of a pass under an engine.
+void fill_layers(ComparedPoint& point, const workload::Workload& workload, const config::Architecture& board,
+                 const run::SimulationOptions& options, bool whole) {
   const run::RunResult result = run::simulate(workload, board, options);
   run::require_all_launches(result);
   const run::MeasuredGain gain = check::times::measured_neighbours(result, board, options);
-  const std::string evidence = report::evidence_sentence(check::times::evidence_distance(result, board));
-  auto measured = nlohmann::json::array();
-  for (const run::OperationResult& op : result.operations) {
-    measured.push_back(measured_on(op, gain));
-  }
   std::set<std::string> kinds;
   for (const run::MeasuredPair& pair : gain.pairs) {
     kinds.insert(fmt::format("{} {}: {}", numerics::name(pair.dtype), pair.pattern, pair.conditions));
   }
-  std::string bytes;
-  nlohmann::json::to_cbor({{"result", nlohmann::json::parse(report::json_report(result))},
-                           {"evidence", evidence},
-                           {"measured", measured},
-                           {"conditions", kinds}},
-                          bytes);
-  return bytes;
+  point.measured_conditions.assign(kinds.begin(), kinds.end());
+  point.evidence = report::evidence_sentence(check::times::evidence_distance(result, board));
+  const auto saved = nlohmann::json::parse(report::json_report(result));
+  const nlohmann::json& totals = saved.at("totals");
+  point.total = whole ? figures_of_pass(totals).value_or(ComparedFigures()) : figures_of(totals);
+  for (const nlohmann::json& operation : saved.at("operations")) {
+    point.operations.push_back(figures_of(operation));
+    add_measured(result.operations.at(point.operations.size() - 1), gain, point.operations.back());
+  }
+  if (options.variants != run::Variants::kDense && point.total.sparse.us == 0) {
+    point.no_sparse =
+        point.board + (has_sparse_instructions(board) ? " runs no sparse kernel of this workload ('run' says why)"
+                                                      : " has no sparse matrix instructions");
+  }
 }
 
 /// What runs of each of `workloads`. Throws InputError where they differ in their GEMMs.
@@ -78,12 +101,8 @@ std::vector<run::AskedWork> asked_of(const std::vector<ComparedWorkload>& worklo
   for (const ComparedWorkload& one : workloads) {
     const auto& asked = all.emplace_back(run::asked_work(one.workload, options)).operations;
     const auto& first = all.front().operations;
-    const bool same =
-        std::equal(first.begin(), first.end(), asked.begin(), asked.end(),
-                   [](const workload::Operation& a, const workload::Operation& b) { return a.name == b.name; });
-    if (!same) {
-      throw base::InputError(
-          fmt::format("compare: the operations with {} are not those with {}", one.dims, workloads.front().dims));
+    if (!std::ranges::equal(first, asked, {}, &workload::Operation::name, &workload::Operation::name)) {
+      io::refuse("compare: the operations with {} are not those with {}", one.dims, workloads.front().dims);
     }
   }
   return all;
@@ -113,34 +132,24 @@ std::string words_of(const workload::NamedDims& dims, const workload::DimLists& 
   return words;
 }
 
-/// Fills `point` with what simulated() answered; `whole`: its total is of a pass under an engine.
-void finish(ComparedPoint& point, bool whole, bool wants_sparse, bool has_sparse, run::WorkerPool::Event event) {
-  try {
-    const auto answer = nlohmann::json::from_cbor(run::answer_of(std::move(event)));
-    const nlohmann::json& result = answer.at("result");
-    const nlohmann::json& totals = result.at("totals");
-    point.measured_conditions = answer.at("conditions").get<std::vector<std::string>>();
-    point.evidence = answer.at("evidence").get<std::string>();
-    point.total = whole ? figures_of_pass(totals).value_or(ComparedFigures()) : figures_of(totals);
-    for (const nlohmann::json& operation : result.at("operations")) {
-      ComparedFigures& figures = point.operations.emplace_back(figures_of(operation));
-      const nlohmann::json& measured = answer.at("measured").at(point.operations.size() - 1);
-      figures.measured_shapes = measured.at(0).get<std::int64_t>();
-      if (figures.measured_shapes > 0) {
-        figures.measured_gain = measured.at(1).get<double>();
-        figures.simulated_gain = measured.at(2).get<double>();
-      }
-    }
-    if (wants_sparse && point.total.sparse.us == 0) {
-      point.no_sparse = point.board + (has_sparse ? " runs no sparse kernel of this workload ('run' says why)"
-                                                  : " has no sparse matrix instructions");
-    }
-    if (point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
-      point.no_energy = point.board + " has no energies ('sptcsim energy list')";
-    }
-  } catch (const base::InputError& error) {
-    point.failure = error.what();
+/// How the time of the second of two saved results differs from that of the first.
+std::string change_sentence(const BoardComparison& comparison) {
+  if (!comparison.is_of_two_results()) {
+    return "";
   }
+  const ComparedFigures& first = comparison.points.front().total;
+  const ComparedFigures& second = comparison.points.back().total;
+  std::string parts;
+  const auto add = [&](const char* variant, double before, double after) {
+    if (before > 0 && after > 0) {
+      parts += fmt::format("{}{:.3f}x of its {} time", parts.empty() ? "" : " and ", after / before, variant);
+    }
+  };
+  add("dense", first.dense.us, second.dense.us);
+  add("sparse", first.sparse.us, second.sparse.us);
+  return parts.empty() ? ""
+                       : fmt::format("Against '{}', '{}' takes {}.", comparison.points.front().dims,
+                                     comparison.points.back().dims, parts);
 }
 
 }  // namespace
@@ -170,13 +179,46 @@ void require_other_boards(const std::vector<config::Architecture>& boards) {
   require_each_once("--arch", std::move(names));
 }
 
+bool has_sparse_instructions(const config::Architecture& board) {
+  return board.gpu.sm.tensor_core.selector_inputs > 1;
+}
+
+void fill_points(std::vector<ComparedPoint>& points, int jobs, const Progress& progress,
+                 const std::function<void(std::size_t place, ComparedPoint& point)>& fill) {
+  std::size_t done = 0;
+  progress(done, points.size());
+  run::for_each_in_workers(
+      static_cast<std::size_t>(jobs), points.size(),
+      [&](std::size_t i) {
+        ComparedPoint point = points[i];
+        fill(i, point);
+        std::string bytes;  // CBOR: strings of any bytes
+        nlohmann::json::to_cbor(point, bytes);
+        return bytes;
+      },
+      [&](std::size_t i, run::WorkerPool::Event event) {
+        ComparedPoint& point = points[i];
+        try {
+          nlohmann::json::from_cbor(run::answer_of(std::move(event))).get_to(point);
+          if (point.total.dense.uj == 0 && point.total.sparse.uj == 0) {
+            point.no_energy = point.board + " has no energies ('sptcsim energy list')";
+          }
+        } catch (const base::InputError& error) {
+          point.failure = error.what();
+        }
+        progress(++done, points.size());
+      });
+  if (std::ranges::all_of(points, [](const ComparedPoint& point) { return !point.failure.empty(); })) {
+    throw base::InputError(points.front().failure);
+  }
+}
+
 std::string beside_gemms(const workload::Workload& workload) {
   return workload.vectors.empty() ? fmt::format("; not modelled: {}", run::kBesideGemms) : "";
 }
 
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const std::vector<config::Architecture>& boards,
-                        const run::SimulationOptions& asked, int jobs,
-                        const std::function<void(std::size_t, std::size_t)>& progress) {
+                        const run::SimulationOptions& asked, int jobs, const Progress& progress) {
   base::ensure(!workloads.empty() && !boards.empty() && jobs > 0, "compare: nothing to compare");
   require_other_boards(boards);
   run::require_link_used(asked);
@@ -193,8 +235,6 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const st
   for (const workload::Operation& op : asked_works.front().operations) {
     comparison.operations.push_back(op.name);  // an engine may merge some
   }
-  const std::size_t total = workloads.size() * boards.size();
-  comparison.points.reserve(total);
   for (std::size_t i = 0; i < workloads.size(); ++i) {
     for (const config::Architecture& board : boards) {
       ComparedPoint& point = comparison.points.emplace_back();
@@ -203,49 +243,12 @@ BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const st
       point.does_not_fit = run::does_not_fit(workloads[i].workload, asked_works[i], under_engine, board.gpu);
     }
   }
-  std::size_t done = 0;
-  progress(done, total);
-  run::for_each_in_workers(
-      static_cast<std::size_t>(jobs), total,
-      [&](std::size_t i) {
-        return simulated(workloads[i / boards.size()].workload, boards[i % boards.size()], options);
-      },
-      [&](std::size_t i, run::WorkerPool::Event event) {
-        const sm::SmSpec& sm = boards[i % boards.size()].gpu.sm;
-        finish(comparison.points[i], comparison.is_end_to_end(), options.variants != run::Variants::kDense,
-               sm.tensor_core.selector_inputs > 1, std::move(event));
-        progress(++done, total);
-      });
-  if (std::all_of(comparison.points.begin(), comparison.points.end(),
-                  [](const ComparedPoint& point) { return !point.failure.empty(); })) {
-    throw base::InputError(comparison.points.front().failure);
-  }
+  fill_points(comparison.points, jobs, progress, [&](std::size_t i, ComparedPoint& point) {
+    fill_layers(point, workloads[i / boards.size()].workload, boards[i % boards.size()], options,
+                comparison.is_end_to_end());
+  });
   return comparison;
 }
-
-namespace {
-
-/// How the time of the second of two saved results differs from that of the first.
-std::string change_sentence(const BoardComparison& comparison) {
-  if (!comparison.is_of_two_results()) {
-    return "";
-  }
-  const ComparedFigures& first = comparison.points.front().total;
-  const ComparedFigures& second = comparison.points.back().total;
-  std::string parts;
-  const auto add = [&](const char* variant, double before, double after) {
-    if (before > 0 && after > 0) {
-      parts += fmt::format("{}{:.3f}x of its {} time", parts.empty() ? "" : " and ", after / before, variant);
-    }
-  };
-  add("dense", first.dense.us, second.dense.us);
-  add("sparse", first.sparse.us, second.sparse.us);
-  return parts.empty() ? ""
-                       : fmt::format("Against '{}', '{}' takes {}.", comparison.points.front().dims,
-                                     comparison.points.back().dims, parts);
-}
-
-}  // namespace
 
 std::string comparison_verdict(const BoardComparison& comparison) {
   if (comparison.is_of_types()) {

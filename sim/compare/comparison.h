@@ -131,18 +131,13 @@ struct ComparedWorkload {
 /// `file`, a workload or a recording, with each combination of `dims`. Throws InputError.
 std::vector<ComparedWorkload> compared_workloads(const std::filesystem::path& file, const workload::DimLists& dims);
 
-/// Throws InputError where a board is among `boards` twice.
-void require_other_boards(const std::vector<config::Architecture>& boards);
+/// Called at the beginning and after each point: points done, of how many.
+using Progress = std::function<void(std::size_t done, std::size_t total)>;
 
-/// The end of BoardComparison::scope that says that `workload` lists GEMMs alone; "" where it does not.
-std::string beside_gemms(const workload::Workload& workload);
-
-/// Simulates each of `workloads` on each of `boards`, in `jobs` processes. `progress` is called at
-/// the beginning and after each point: points done, of how many. Throws InputError where
-/// the workloads differ in their operations, and where no point can be simulated.
+/// Simulates each of `workloads` on each of `boards`, in `jobs` processes. Throws InputError where the workloads differ
+/// in their operations, and where no point can be simulated.
 BoardComparison compare(const std::vector<ComparedWorkload>& workloads, const std::vector<config::Architecture>& boards,
-                        const run::SimulationOptions& asked, int jobs,
-                        const std::function<void(std::size_t, std::size_t)>& progress);
+                        const run::SimulationOptions& asked, int jobs, const Progress& progress);
 
 /// GPUs over which layers are split or experts are shared out: one of both is 1.
 struct GpuSplit {
@@ -176,8 +171,7 @@ TriedWays parse_ways(const AskedWays& asked, run::SimulationOptions& options);
 /// `failure` of a point, or Candidate::impossible. Throws InputError where nothing is possible.
 BoardComparison compare_types(const std::vector<ComparedWorkload>& workloads,
                               const std::vector<config::Architecture>& boards, const run::SimulationOptions& asked,
-                              const TriedWays& ways, int jobs,
-                              const std::function<void(std::size_t, std::size_t)>& progress);
+                              const TriedWays& ways, int jobs, const Progress& progress);
 
 /// Whether `file` is a regular file that begins as one of those below does.
 bool is_saved_result(const std::filesystem::path& file);
@@ -192,8 +186,7 @@ std::string comparison_verdict(const BoardComparison& comparison);
 
 std::string comparison_text(const BoardComparison& comparison);
 std::string comparison_json(const BoardComparison& comparison);
-/// One row per point and operation, and one of the network with an empty operation; of types one
-/// per candidate.
+/// One row per point and operation, and one of the network with an empty operation; of types one per candidate.
 std::string comparison_csv(const BoardComparison& comparison);
 /// One page that needs no network; `command` repeats it.
 std::string comparison_page(const BoardComparison& comparison, const std::string& command);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/decision.h"
 #include "sim/io/csv.h"
+#include "sim/io/json_reader.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
 
@@ -126,7 +127,7 @@ std::string csv_row(const ComparedPoint& point, const std::string& operation, co
 }  // namespace
 
 std::string comparison_json(const BoardComparison& comparison) {
-  return comparison_document(comparison).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return io::json_text(comparison_document(comparison), 1) + "\n";
 }
 
 std::string comparison_csv(const BoardComparison& comparison) {
@@ -134,9 +135,8 @@ std::string comparison_csv(const BoardComparison& comparison) {
     return decision_csv(comparison);
   }
   std::string out =
-      "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,"
-      "dense_bound_by,sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured,"
-      "per_watt_low,per_watt_high\r\n";
+      "dims,board,operation,dense_us,sparse_us,gain,dense_uj,sparse_uj,dense_w,sparse_w,per_watt,dense_bound_by,"
+      "sparse_bound_by,measured_shapes,measured_gain,simulated_gain_of_measured,per_watt_low,per_watt_high\r\n";
   for (const ComparedPoint& point : comparison.points) {
     out += csv_row(point, "", point.total);
     for (std::size_t i = 0; i < point.operations.size(); ++i) {
@@ -149,8 +149,7 @@ std::string comparison_csv(const BoardComparison& comparison) {
 std::string comparison_page(const BoardComparison& comparison, const std::string& command) {
   Json json = comparison_document(comparison);
   json["command"] = command;
-  return report::html_page(comparison.is_of_types() ? decision_html() : compare_html(),
-                           json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return report::html_page(comparison.is_of_types() ? decision_html() : compare_html(), io::json_text(json));
 }
 
 }  // namespace sptc::compare

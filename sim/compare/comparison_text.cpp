@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/decision.h"
+#include "sim/compare/points.h"
 #include "sim/report/words.h"
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include <ranges>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace sptc::compare {
 namespace {
@@ -120,6 +122,18 @@ std::string changes(const BoardComparison& comparison) {
 
 }  // namespace
 
+std::string evidence_text(const BoardComparison& comparison) {
+  std::string out;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const ComparedPoint& point : comparison.points) {
+    if (!point.evidence.empty() && told.emplace(point.board, point.type).second) {
+      const std::string type = point.type.empty() ? "" : ", " + point.type;
+      out += report::wrapped(fmt::format("evidence, {}{}: {}", point.board, type, point.evidence), report::kTextWidth);
+    }
+  }
+  return out;
+}
+
 std::string comparison_text(const BoardComparison& comparison) {
   if (comparison.is_of_types()) {
     return decision_text(comparison);
@@ -150,21 +164,14 @@ std::string comparison_text(const BoardComparison& comparison) {
   const auto measured = [&](std::size_t i) { return is_measured(comparison, i); };
   if (std::ranges::any_of(std::views::iota(std::size_t{0}, comparison.operations.size()), measured)) {
     out += layers(comparison, "gain measured|simulated", measured_cell, measured) +
-           report::wrapped(
-               "The third number counts the measured shapes that have m, n "
-               "and k within 2x of the layer.",
-               report::kTextWidth) +
+           report::wrapped("The third number counts the measured shapes that have m, n and k within 2x of the layer.",
+                           report::kTextWidth) +
            conditions_text(comparison);
   }
   for (const std::string& reason : reasons) {
     out += "n/a: " + reason + "\n";
   }
-  std::set<std::string> told;
-  for (const ComparedPoint& point : comparison.points) {
-    if (!point.evidence.empty() && told.insert(point.board).second) {
-      out += report::wrapped(fmt::format("evidence, {}: {}", point.board, point.evidence), report::kTextWidth);
-    }
-  }
+  out += evidence_text(comparison);
   const std::string scope = comparison.is_end_to_end()
                                 ? fmt::format("Figures of points: {}. Layers: GEMMs only", comparison.scope)
                                 : comparison.scope;

@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -17,75 +18,42 @@ namespace {
 constexpr double kUsPerSecond = 1e6;
 constexpr double kJoulesPerUj = 1e-6;
 
-/// Calls `visit` with each candidate of `decision` that a user can have, and its place. A mix
-/// without 2:4 weights is the dense one beside it.
-template <typename Visit>
-void visit_choices(const BoardComparison& comparison, const Decision& decision, const Visit& visit) {
-  for (const std::size_t p : decision.points) {
-    const ComparedPoint& point = comparison.points[p];
-    for (std::size_t c = 0; c < point.candidates.size(); ++c) {
-      const Candidate& candidate = point.candidates[c];
-      const bool is_twin = c > 0 && candidate.sparse && candidate.sparse_weights == 0;
-      if (candidate.is_possible() && candidate.fits() && !is_twin) {
-        visit(point, candidate, Pick{p, c});
+/// The choice of `decision` with the largest value above 0, dense before 2:4 where both have it, of those that a user
+/// can have; `without`: not this one. A mix without 2:4 weights is the dense one beside it.
+template <typename Value>
+std::optional<Choice> largest(const Decision& decision, const Value& value,
+                              const std::optional<Choice>& without = std::nullopt) {
+  std::optional<Choice> found;
+  double most = 0;
+  for (const ComparedPoint* const point : decision.points) {
+    for (const Choice& choice : choices_of(*point)) {
+      const Candidate& candidate = *choice.candidate;
+      const bool is_twin =
+          candidate.sparse && candidate.sparse_weights == 0 && &candidate != &point->candidates.front();
+      const bool is_allowed = candidate.is_possible() && candidate.fits() && !is_twin && choice != without;
+      if (const double of_this = is_allowed ? value(choice) : 0; of_this > most) {
+        most = of_this;
+        found = choice;
       }
     }
   }
+  return found;
 }
 
-/// The choice with the largest value above 0, dense before 2:4 where both have it; `without`: not
-/// this one.
-template <typename Value>
-std::optional<Pick> largest(const BoardComparison& comparison, const Decision& decision, const Value& value,
-                            const std::optional<Pick>& without = {}) {
-  std::optional<Pick> pick;
-  double most = 0;
-  visit_choices(comparison, decision, [&](const ComparedPoint& point, const Candidate& candidate, const Pick& at) {
-    const double of_this = value(point, candidate);
-    if (of_this > most && !(without && *without == at)) {
-      most = of_this;
-      pick = at;
-    }
-  });
-  return pick;
+/// The list of `key` among `lists`, which are in the order in which their keys came.
+template <typename Item>
+std::vector<Item>& list_of(std::vector<std::pair<std::string, std::vector<Item>>>& lists, const std::string& key) {
+  const auto found = std::ranges::find(lists, key, [](const auto& list) { return list.first; });
+  return found != lists.end() ? found->second : lists.emplace_back(key, std::vector<Item>()).second;
 }
 
-const ComparedPoint& point_of(const BoardComparison& comparison, const Pick& pick) {
-  return comparison.points[pick.point];
-}
-const Candidate& candidate_of(const BoardComparison& comparison, const Pick& pick) {
-  return point_of(comparison, pick).candidates[pick.candidate];
-}
-/// What one of its GPUs works off in a second, by which a choice is the best.
-double of_each_gpu(const ComparedPoint& point, const Candidate& candidate) {
-  return per_second(point, candidate) / point.pass.gpus;
-}
-
-double rate_of(const BoardComparison& comparison, const Pick& pick) {
-  return of_each_gpu(point_of(comparison, pick), candidate_of(comparison, pick));
-}
-std::string words_of(const BoardComparison& comparison, const Pick& pick) {
-  return choice_words(point_of(comparison, pick), candidate_of(comparison, pick));
-}
-
-/// What is best on each board with which dimensions: "on a: e4m3 dense (batch=1, batch=8); on b:
-/// bf16 2:4".
-std::string choices_by_board(const BoardComparison& comparison, const std::vector<Decision>& decisions) {
-  using Choices = std::vector<std::pair<std::string, std::vector<std::string>>>;
-  std::vector<std::pair<std::string, Choices>> boards;
+/// What is best on each board with which dimensions: "on a: e4m3 dense (batch=1, batch=8); on b: bf16 2:4".
+std::string choices_by_board(const std::vector<Decision>& decisions) {
+  using Dims = std::pair<std::string, std::vector<std::string>>;  // of one choice
+  std::vector<std::pair<std::string, std::vector<Dims>>> boards;
   for (const Decision& decision : decisions) {
-    const ComparedPoint& first = comparison.points[decision.points.front()];
-    auto board = std::find_if(boards.begin(), boards.end(), [&](const auto& row) { return row.first == first.board; });
-    if (board == boards.end()) {
-      board = boards.emplace(boards.end(), first.board, Choices());
-    }
-    const std::string words = decision.best ? words_of(comparison, *decision.best) : "nothing";
-    Choices& choices = board->second;
-    auto choice = std::find_if(choices.begin(), choices.end(), [&](const auto& row) { return row.first == words; });
-    if (choice == choices.end()) {
-      choice = choices.emplace(choices.end(), words, std::vector<std::string>());
-    }
-    choice->second.push_back(first.dims);
+    const ComparedPoint& first = *decision.points.front();
+    list_of(list_of(boards, first.board), decision.best ? decision.best->words() : "nothing").push_back(first.dims);
   }
   std::vector<std::string> clauses;
   for (const auto& [board, choices] : boards) {
@@ -115,35 +83,33 @@ std::string fastest_sentence(const BoardComparison& comparison, const std::vecto
   const Decision* fastest = nullptr;
   for (const Decision& decision : decisions) {
     if (decision.best &&
-        (fastest == nullptr || rate_of(comparison, *decision.best) > rate_of(comparison, *fastest->best))) {
+        (fastest == nullptr || decision.best->per_second_of_each() > fastest->best->per_second_of_each())) {
       fastest = &decision;
     }
   }
   if (fastest == nullptr) {
     return "";
   }
-  const ComparedPoint& point = point_of(comparison, *fastest->best);
-  const Candidate& candidate = candidate_of(comparison, *fastest->best);
-  const double joules = joules_per_unit(point, candidate);
-  const double rate = of_each_gpu(point, candidate);
-  const bool any_faster = std::ranges::any_of(comparison.points, [rate](const ComparedPoint& one) {
-    return std::ranges::any_of(one.candidates, [&](const Candidate& other) {
-      return other.is_possible() && !other.fits() && of_each_gpu(one, other) > rate;
+  const Choice& best = *fastest->best;
+  const bool any_faster = std::ranges::any_of(comparison.points, [&](const ComparedPoint& point) {
+    return std::ranges::any_of(choices_of(point), [&](const Choice& other) {
+      return other.candidate->is_possible() && !other.candidate->fits() &&
+             other.per_second_of_each() > best.per_second_of_each();
     });
   });
-  return fmt::format(
-      " Fastest of all{}: {} on {}, {} {}{} per second{}{}; {}.", any_faster ? " that fit" : "",
-      choice_words(point, candidate), place_words(point), rate_words(per_second(point, candidate)), point.pass.unit(),
-      point.pass.unit() == "pass" ? "es" : "s", joules > 0 ? fmt::format(", {:.3g} J for each", joules) : "",
-      fastest->second ? fmt::format(", {:.2f}x of {}", fastest->gain, words_of(comparison, *fastest->second)) : "",
-      largest_part(candidate));
+  const std::string_view unit = best.point->pass.unit();
+  const double joules = best.joules_per_unit();
+  return fmt::format(" Fastest of all{}: {} on {}, {} {}{} per second{}{}; {}.", any_faster ? " that fit" : "",
+                     best.words(), place_words(*best.point), rate_words(best.per_second()), unit,
+                     unit == "pass" ? "es" : "s", joules > 0 ? fmt::format(", {:.3g} J for each", joules) : "",
+                     fastest->second ? fmt::format(", {:.2f}x of {}", fastest->gain, fastest->second->words()) : "",
+                     largest_part(*best.candidate));
 }
 
-/// Whether dense weights of the same type would be faster than `pick`, which is 2:4, but do not fit.
-bool stands_in_for_dense(const BoardComparison& comparison, const Pick& pick) {
-  const Candidate& sparse = candidate_of(comparison, pick);
-  return std::ranges::any_of(point_of(comparison, pick).candidates, [&](const Candidate& dense) {
-    return !dense.sparse && dense.is_possible() && !dense.fits() && dense.us < sparse.us;
+/// Whether dense weights of the same type would be faster than `choice`, which is 2:4, but do not fit.
+bool stands_in_for_dense(const Choice& choice) {
+  return std::ranges::any_of(choice.point->candidates, [&](const Candidate& dense) {
+    return !dense.sparse && dense.is_possible() && !dense.fits() && dense.us < choice.candidate->us;
   });
 }
 
@@ -154,10 +120,10 @@ std::string sparsity_sentence(const BoardComparison& comparison, const std::vect
   std::size_t decided = 0;
   std::size_t in_place_of_dense = 0;
   for (const Decision& decision : decisions) {
-    const bool is_sparse = decision.best && candidate_of(comparison, *decision.best).sparse;
+    const bool is_sparse = decision.best && decision.best->candidate->sparse;
     decided += decision.best ? 1 : 0;
     wins += is_sparse ? 1 : 0;
-    in_place_of_dense += is_sparse && stands_in_for_dense(comparison, *decision.best) ? 1 : 0;
+    in_place_of_dense += is_sparse && stands_in_for_dense(*decision.best) ? 1 : 0;
   }
   const ComparedPoint* most = nullptr;
   for (const ComparedPoint& point : comparison.points) {
@@ -173,8 +139,7 @@ std::string sparsity_sentence(const BoardComparison& comparison, const std::vect
                               ? ", as dense weights do not fit"
                               : fmt::format(", in {} of them as dense weights do not fit", in_place_of_dense);
   return fmt::format(
-      " 2:4 is the {} in {} of {} cases{}; it is at best {:.2f}x as fast as dense weights of "
-      "the same type ({} on {}).",
+      " 2:4 is the {} in {} of {} cases{}; it is at best {:.2f}x as fast as dense weights of the same type ({} on {}).",
       why.empty() ? "fastest" : "choice", wins, decided, why, *most->total.gain(), most->type, place_words(*most));
 }
 
@@ -203,14 +168,14 @@ std::string certainty_sentence(const std::vector<Decision>& decisions) {
   if (unknown == compared) {
     return fmt::format(" How sure: the error of gains is not known in any of {} cases.", compared);
   }
-  return alike == 0 ? fmt::format(
-                          " How sure: more than the mean error of gains lies between best and "
-                          "second in {} of {} cases{}.",
-                          compared - unknown, compared, not_known)
-                    : fmt::format(
-                          " How sure: of {} cases best and second cannot be told apart in {}, since "
-                          "less lies between them than the mean error of gains{}.",
-                          compared, alike, not_known);
+  return alike == 0
+             ? fmt::format(
+                   " How sure: more than the mean error of gains lies between best and second in {} of {} cases{}.",
+                   compared - unknown, compared, not_known)
+             : fmt::format(
+                   " How sure: of {} cases best and second cannot be told apart in {}, since less lies between them "
+                   "than the mean error of gains{}.",
+                   compared, alike, not_known);
 }
 
 }  // namespace
@@ -222,49 +187,56 @@ std::optional<bool> Decision::is_told_apart() const {
   return gain > 1 + *error_percent / 100;
 }
 
-double per_second(const ComparedPoint& point, const Candidate& candidate) {
-  return candidate.us > 0 ? kUsPerSecond * point.pass.units() / candidate.us : 0;
+double Choice::per_second() const {
+  return candidate->us > 0 ? kUsPerSecond * point->pass.units() / candidate->us : 0;
 }
 
-double joules_per_unit(const ComparedPoint& point, const Candidate& candidate) {
-  return kJoulesPerUj * candidate.uj * point.pass.gpus / point.pass.units();
+double Choice::joules_per_unit() const {
+  return kJoulesPerUj * candidate->uj * point->pass.gpus / point->pass.units();
+}
+
+std::string Choice::words() const {
+  const run::PassKind& pass = point->pass;
+  return fmt::format(
+      "{} {}{}", point->type, candidate->sparse ? "2:4" : "dense",
+      pass.gpus > 1 ? fmt::format("{} over {} GPUs", pass.shares_experts ? ", experts" : "", pass.gpus) : "");
+}
+
+std::vector<Choice> choices_of(const ComparedPoint& point) {
+  std::vector<Choice> choices;
+  for (const Candidate& candidate : point.candidates) {
+    choices.push_back({&point, &candidate});
+  }
+  return choices;
 }
 
 std::vector<Decision> decisions_of(const BoardComparison& comparison) {
   std::vector<Decision> decisions;
   std::map<std::pair<std::string, std::string>, std::size_t> places;
-  for (std::size_t i = 0; i < comparison.points.size(); ++i) {
-    const ComparedPoint& point = comparison.points[i];
+  for (const ComparedPoint& point : comparison.points) {
     const auto [place, is_new] = places.try_emplace({point.dims, point.board}, decisions.size());
     if (is_new) {
       decisions.emplace_back();
     }
-    decisions[place->second].points.push_back(i);
+    decisions[place->second].points.push_back(&point);
   }
   for (Decision& decision : decisions) {
-    decision.best = largest(comparison, decision, of_each_gpu);
-    decision.cheapest = largest(comparison, decision, [](const auto& point, const auto& candidate) {
-      const double joules = joules_per_unit(point, candidate);
+    decision.best = largest(decision, std::mem_fn(&Choice::per_second_of_each));
+    decision.cheapest = largest(decision, [](const Choice& choice) {
+      const double joules = choice.joules_per_unit();
       return joules > 0 ? 1 / joules : 0;
     });
-    decision.second = largest(comparison, decision, of_each_gpu, decision.best);
+    decision.second = largest(decision, std::mem_fn(&Choice::per_second_of_each), decision.best);
     if (decision.second) {
-      decision.gain = rate_of(comparison, *decision.best) / rate_of(comparison, *decision.second);
-      const auto& error = point_of(comparison, *decision.best).error_percent;
-      const auto& other = point_of(comparison, *decision.second).error_percent;
+      decision.gain = decision.best->per_second_of_each() / decision.second->per_second_of_each();
+      const auto& error = decision.best->point->error_percent;
+      const auto& other = decision.second->point->error_percent;
       if (error && other) {
         decision.error_percent = std::max(*error, *other);
       }
     }
   }
   return decisions;
-}
-
-std::string choice_words(const ComparedPoint& point, const Candidate& candidate) {
-  return fmt::format("{} {}{}", point.type, candidate.sparse ? "2:4" : "dense",
-                     point.pass.gpus > 1
-                         ? fmt::format("{} over {} GPUs", point.pass.shares_experts ? ", experts" : "", point.pass.gpus)
-                         : "");
 }
 
 std::string place_words(const ComparedPoint& point) {
@@ -288,7 +260,7 @@ std::string decision_verdict(const BoardComparison& comparison) {
   if (!any) {
     return fmt::format("Nothing that was asked for fits and runs ({}).", name);
   }
-  return fmt::format("Choose {} ({}; {}).{}{}{}", choices_by_board(comparison, decisions), name, comparison.scope,
+  return fmt::format("Choose {} ({}; {}).{}{}{}", choices_by_board(decisions), name, comparison.scope,
                      fastest_sentence(comparison, decisions), sparsity_sentence(comparison, decisions),
                      certainty_sentence(decisions));
 }

@@ -6,7 +6,6 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -20,36 +19,34 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Stage = run::PassKind::Stage;
 
-struct CandidateFigure {
+struct ChoiceFigure {
   const char* name;
   /// 0: not known, or nothing of the kind.
-  double (*value)(const ComparedPoint&, const Candidate&);
+  double (*value)(const Choice&);
 };
-constexpr std::array<CandidateFigure, 6> kCandidateFigures{{
-    {"latency_us", [](const ComparedPoint&, const Candidate& c) { return c.us; }},
-    {"per_second", per_second},
+constexpr std::array<ChoiceFigure, 6> kFiguresOfChoice{{
+    {"latency_us", [](const Choice& one) { return one.candidate->us; }},
+    {"per_second", [](const Choice& one) { return one.per_second(); }},
     {"per_second_per_user",
-     [](const ComparedPoint& p, const Candidate& c) {
-       return p.pass.stage == Stage::kDecode && c.us > 0 ? 1e6 / c.us : 0.0;
+     [](const Choice& one) {
+       return one.point->pass.stage == Stage::kDecode && one.candidate->us > 0 ? 1e6 / one.candidate->us : 0.0;
      }},
     {"time_to_first_token_us",
-     [](const ComparedPoint& p, const Candidate& c) { return p.pass.stage == Stage::kPrefill ? c.us : 0.0; }},
-    {"power_w", [](const ComparedPoint&, const Candidate& c) { return c.watts; }},
-    {"joules_per_unit", joules_per_unit},
+     [](const Choice& one) { return one.point->pass.stage == Stage::kPrefill ? one.candidate->us : 0.0; }},
+    {"power_w", [](const Choice& one) { return one.candidate->watts; }},
+    {"joules_per_unit", [](const Choice& one) { return one.joules_per_unit(); }},
 }};
 
 struct MemoryFigure {
   const char* name;
-  double (*bytes)(const run::MemoryUse&);
+  double run::MemoryUse::*bytes;
 };
-constexpr std::array<MemoryFigure, 6> kMemoryFigures{{
-    {"weights", [](const run::MemoryUse& use) { return use.weights; }},
-    {"metadata", [](const run::MemoryUse& use) { return use.metadata; }},
-    {"cache", [](const run::MemoryUse& use) { return use.cache; }},
-    {"activations", [](const run::MemoryUse& use) { return use.activations; }},
-    {"communication", [](const run::MemoryUse& use) { return use.communication; }},
-    {"capacity", [](const run::MemoryUse& use) { return use.capacity; }},
-}};
+constexpr std::array<MemoryFigure, 6> kMemoryFigures{{{"weights", &run::MemoryUse::weights},
+                                                      {"metadata", &run::MemoryUse::metadata},
+                                                      {"cache", &run::MemoryUse::cache},
+                                                      {"activations", &run::MemoryUse::activations},
+                                                      {"communication", &run::MemoryUse::communication},
+                                                      {"capacity", &run::MemoryUse::capacity}}};
 
 constexpr std::array<std::string_view, 3> kStages{"pass", "decode", "prefill"};
 
@@ -65,14 +62,15 @@ std::string_view kind_of(const Candidate& candidate) {
   return candidate.sparse ? "2:4" : "dense";
 }
 
-Json candidate_json(const ComparedPoint& point, const Candidate& candidate) {
+Json choice_json(const Choice& choice) {
+  const Candidate& candidate = *choice.candidate;
   Json json{{"weights", kind_of(candidate)}};
   if (!candidate.impossible.empty()) {
     json["impossible"] = candidate.impossible;
     return json;
   }
-  for (const CandidateFigure& figure : kCandidateFigures) {
-    if (const double value = figure.value(point, candidate); value > 0) {
+  for (const ChoiceFigure& figure : kFiguresOfChoice) {
+    if (const double value = figure.value(choice); value > 0) {
       json[figure.name] = value;
     }
   }
@@ -85,37 +83,43 @@ Json candidate_json(const ComparedPoint& point, const Candidate& candidate) {
   }
   if (candidate.memory) {
     for (const MemoryFigure& figure : kMemoryFigures) {
-      json["memory_bytes"][figure.name] = figure.bytes(*candidate.memory);
+      json["memory_bytes"][figure.name] = (*candidate.memory).*figure.bytes;
     }
     json["fits"] = candidate.fits();
   }
   return json;
 }
 
-Json pick_json(const BoardComparison& comparison, const std::optional<Pick>& pick) {
-  if (!pick) {
+/// `choice`, and where it stands among the points of `comparison`.
+Json place_json(const BoardComparison& comparison, const std::optional<Choice>& choice) {
+  if (!choice) {
     return {};
   }
-  const ComparedPoint& point = comparison.points[pick->point];
-  return {{"point", pick->point}, {"candidate", pick->candidate},
-          {"type", point.type},   {"tp", tp_of(point)},
-          {"ep", ep_of(point)},   {"weights", kind_of(point.candidates[pick->candidate])}};
+  const ComparedPoint& point = *choice->point;
+  return {{"point", &point - comparison.points.data()},
+          {"candidate", choice->candidate - point.candidates.data()},
+          {"type", point.type},
+          {"tp", tp_of(point)},
+          {"ep", ep_of(point)},
+          {"weights", kind_of(*choice->candidate)}};
 }
 
-std::string csv_row(const ComparedPoint& point, const Candidate& candidate, bool is_best) {
+std::string csv_row(const Choice& choice, bool is_best) {
+  const ComparedPoint& point = *choice.point;
+  const Candidate& candidate = *choice.candidate;
   const auto cell = [](double value) { return value > 0 ? fmt::format("{}", value) : std::string(); };
   std::vector<std::string> cells{io::csv_field(point.dims),     io::csv_field(point.board),
                                  io::csv_field(point.type),     std::to_string(tp_of(point)),
                                  std::to_string(ep_of(point)),  std::string(kind_of(candidate)),
                                  std::string(point.pass.unit())};
-  for (const CandidateFigure& figure : kCandidateFigures) {
-    cells.push_back(cell(figure.value(point, candidate)));
+  for (const ChoiceFigure& figure : kFiguresOfChoice) {
+    cells.push_back(cell(figure.value(choice)));
   }
   for (const double us : candidate.part_us) {
     cells.push_back(cell(us));
   }
   for (const MemoryFigure& figure : kMemoryFigures) {
-    cells.push_back(candidate.memory ? cell(figure.bytes(*candidate.memory)) : "");
+    cells.push_back(candidate.memory ? cell((*candidate.memory).*figure.bytes) : "");
   }
   const bool counted = candidate.sparse && candidate.impossible.empty();
   cells.push_back(counted ? std::to_string(candidate.sparse_weights) : "");
@@ -141,8 +145,8 @@ void add_candidates(const ComparedPoint& point, nlohmann::ordered_json& json) {
     json["error_percent"] = *point.error_percent;
   }
   json["candidates"] = Json::array();
-  for (const Candidate& candidate : point.candidates) {
-    json["candidates"].push_back(candidate_json(point, candidate));
+  for (const Choice& choice : choices_of(point)) {
+    json["candidates"].push_back(choice_json(choice));
   }
 }
 
@@ -150,13 +154,13 @@ void add_decisions(const BoardComparison& comparison, nlohmann::ordered_json& js
   json["types"] = comparison.types;
   json["decisions"] = Json::array();
   for (const Decision& decision : decisions_of(comparison)) {
-    const ComparedPoint& first = comparison.points[decision.points.front()];
+    const ComparedPoint& first = *decision.points.front();
     const std::optional<bool> apart = decision.is_told_apart();
     json["decisions"].push_back({{"board", first.board},
                                  {"dims", first.dims},
-                                 {"best", pick_json(comparison, decision.best)},
-                                 {"second", pick_json(comparison, decision.second)},
-                                 {"cheapest", pick_json(comparison, decision.cheapest)},
+                                 {"best", place_json(comparison, decision.best)},
+                                 {"second", place_json(comparison, decision.second)},
+                                 {"cheapest", place_json(comparison, decision.cheapest)},
                                  {"gain", decision.second ? Json(decision.gain) : Json()},
                                  {"error_percent", decision.error_percent ? Json(*decision.error_percent) : Json()},
                                  {"told_apart", apart ? Json(*apart) : Json()}});
@@ -165,7 +169,7 @@ void add_decisions(const BoardComparison& comparison, nlohmann::ordered_json& js
 
 std::string decision_csv(const BoardComparison& comparison) {
   std::vector<std::string> head{"dims", "board", "type", "tp", "ep", "weights", "unit"};
-  for (const CandidateFigure& figure : kCandidateFigures) {
+  for (const ChoiceFigure& figure : kFiguresOfChoice) {
     head.emplace_back(figure.name);
   }
   for (const PassPart& part : kPassParts) {
@@ -179,10 +183,9 @@ std::string decision_csv(const BoardComparison& comparison) {
   }
   std::string out = fmt::format("{}\r\n", fmt::join(head, ","));
   for (const Decision& decision : decisions_of(comparison)) {
-    for (const std::size_t place : decision.points) {
-      const ComparedPoint& point = comparison.points[place];
-      for (std::size_t c = 0; c < point.candidates.size(); ++c) {
-        out += csv_row(point, point.candidates[c], decision.best == Pick{place, c});
+    for (const ComparedPoint* const point : decision.points) {
+      for (const Choice& choice : choices_of(*point)) {
+        out += csv_row(choice, decision.best == choice);
       }
     }
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/compare/decision.h"
+#include "sim/compare/points.h"
 #include "sim/report/words.h"
 
 #include <fmt/format.h>
@@ -9,7 +10,6 @@
 #include <cstdint>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace sptc::compare {
@@ -23,27 +23,16 @@ constexpr const char* kCaseRow = "{:<1} {:<8} {:<12} {:>8} {:>9} {:>8} {:>4} {:>
 constexpr const char* kImpossible = "  {:<8} {:<12} impossible ({})\n";
 
 /// Reasons, each told once and called by its number.
-class Reasons {
- public:
-  std::size_t number_of(const std::string& reason) {
-    const auto found = std::find(reasons_.begin(), reasons_.end(), reason);
-    if (found != reasons_.end()) {
-      return static_cast<std::size_t>(found - reasons_.begin()) + 1;
-    }
-    reasons_.push_back(reason);
-    return reasons_.size();
-  }
-  std::string text() const {
-    std::string out;
-    for (std::size_t i = 0; i < reasons_.size(); ++i) {
-      out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons_[i], 600)), report::kTextWidth);
-    }
-    return out;
-  }
+using Reasons = std::vector<std::string>;
 
- private:
-  std::vector<std::string> reasons_;
-};
+std::size_t number_of(const std::string& reason, Reasons& reasons) {
+  const auto found = std::ranges::find(reasons, reason);
+  const auto place = static_cast<std::size_t>(found - reasons.begin());
+  if (found == reasons.end()) {
+    reasons.push_back(reason);
+  }
+  return place + 1;
+}
 
 std::string number(double value) {
   constexpr double kWhole = 1000;
@@ -89,7 +78,9 @@ std::string memory_cell(const Candidate& candidate) {
                           : "n/a ";
 }
 
-std::string row_of(const ComparedPoint& point, const Candidate& candidate, bool is_best) {
+std::string row_of(const Choice& choice, bool is_best) {
+  const ComparedPoint& point = *choice.point;
+  const Candidate& candidate = *choice.candidate;
   const auto share = [&](double us) {
     return us > 0 ? fmt::format("{:.0f}%", 100 * us / candidate.us) : std::string("-");
   };
@@ -98,50 +89,45 @@ std::string row_of(const ComparedPoint& point, const Candidate& candidate, bool 
   for (std::size_t i = kShownParts; i < parts.size(); ++i) {
     rest += parts[i];
   }
-  const double rate = per_second(point, candidate);
+  const double rate = choice.per_second();
   const auto users = static_cast<double>(std::max<std::int64_t>(point.pass.inputs, 1));
   return report::line_of(fmt::format(
       kCaseRow, is_best ? "*" : "", type_words(point), candidate.weights(), report::scaled_time(candidate.us),
       number(rate), point.pass.stage == Stage::kDecode ? number(rate / users) : "",
       candidate.watts > 0 ? fmt::format("{:.0f}", candidate.watts) : "n/a",
-      candidate.uj > 0 ? fmt::format("{:.3g}", joules_per_unit(point, candidate)) : "n/a", share(parts[0]),
-      share(parts[1]), share(parts[2]), share(parts[3]), share(rest), memory_cell(candidate)));
+      candidate.uj > 0 ? fmt::format("{:.3g}", choice.joules_per_unit()) : "n/a", share(parts[0]), share(parts[1]),
+      share(parts[2]), share(parts[3]), share(rest), memory_cell(candidate)));
 }
 
-std::string rows_of(const ComparedPoint& point, std::size_t place, const Decision& decision, Reasons& reasons) {
+std::string rows_of(const ComparedPoint& point, const Decision& decision, Reasons& reasons) {
   if (!point.failure.empty()) {
-    return fmt::format(kImpossible, type_words(point), "any", reasons.number_of(point.failure));
+    return fmt::format(kImpossible, type_words(point), "any", number_of(point.failure, reasons));
   }
   std::string out;
-  for (std::size_t c = 0; c < point.candidates.size(); ++c) {
-    const Candidate& candidate = point.candidates[c];
-    out += candidate.impossible.empty() ? row_of(point, candidate, decision.best == Pick{place, c})
+  for (const Choice& choice : choices_of(point)) {
+    const Candidate& candidate = *choice.candidate;
+    out += candidate.impossible.empty() ? row_of(choice, decision.best == choice)
                                         : fmt::format(kImpossible, type_words(point), candidate.weights(),
-                                                      reasons.number_of(candidate.impossible));
+                                                      number_of(candidate.impossible, reasons));
   }
   return out;
 }
 
 /// What lies between the best and the others.
-std::string choice_lines(const BoardComparison& comparison, const Decision& decision) {
-  const auto words = [&](const Pick& pick) {
-    const ComparedPoint& point = comparison.points[pick.point];
-    return choice_words(point, point.candidates[pick.candidate]);
-  };
+std::string choice_lines(const Decision& decision) {
   if (!decision.best) {
     return "  nothing fits and runs\n";
   }
   std::string out;
   if (decision.second) {
-    out += report::wrapped(fmt::format("* {}: {:.2f}x of the second, {}; {}", words(*decision.best), decision.gain,
-                                       words(*decision.second), certainty_words(decision)),
+    out += report::wrapped(fmt::format("* {}: {:.2f}x of the second, {}; {}", decision.best->words(), decision.gain,
+                                       decision.second->words(), certainty_words(decision)),
                            report::kTextWidth);
   }
   if (decision.cheapest && decision.cheapest != decision.best) {
-    const ComparedPoint& point = comparison.points[decision.cheapest->point];
-    const Candidate& candidate = point.candidates[decision.cheapest->candidate];
-    out += report::wrapped(fmt::format("  cheapest: {}, {:.3g} J for each {}", words(*decision.cheapest),
-                                       joules_per_unit(point, candidate), point.pass.unit()),
+    const Choice& cheapest = *decision.cheapest;
+    out += report::wrapped(fmt::format("  cheapest: {}, {:.3g} J for each {}", cheapest.words(),
+                                       cheapest.joules_per_unit(), cheapest.point->pass.unit()),
                            report::kTextWidth);
   }
   return out;
@@ -154,18 +140,6 @@ std::string unknown_memory(const ComparedPoint& point) {
   return any && !point.does_not_fit.empty() ? "it " + point.does_not_fit : "";
 }
 
-std::string evidence_lines(const BoardComparison& comparison) {
-  std::string out;
-  std::set<std::pair<std::string, std::string>> told;
-  for (const ComparedPoint& point : comparison.points) {
-    if (!point.evidence.empty() && told.emplace(point.board, point.type).second) {
-      out += report::wrapped(fmt::format("evidence, {}, {}: {}", point.board, point.type, point.evidence),
-                             report::kTextWidth);
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string decision_text(const BoardComparison& comparison) {
@@ -174,30 +148,30 @@ std::string decision_text(const BoardComparison& comparison) {
   Reasons reasons;
   std::set<std::string> unknown;
   for (const Decision& decision : decisions_of(comparison)) {
-    const ComparedPoint& first = comparison.points[decision.points.front()];
+    const ComparedPoint& first = *decision.points.front();
     out += title_of(first) + head_of(first.pass);
-    for (const std::size_t place : decision.points) {
-      const ComparedPoint& point = comparison.points[place];
-      out += rows_of(point, place, decision, reasons);
-      for (const std::string& why : {point.no_energy, unknown_memory(point)}) {
+    for (const ComparedPoint* const point : decision.points) {
+      out += rows_of(*point, decision, reasons);
+      for (const std::string& why : {point->no_energy, unknown_memory(*point)}) {
         if (!why.empty()) {
           unknown.insert(why);
         }
       }
     }
-    out += choice_lines(comparison, decision);
+    out += choice_lines(decision);
   }
-  out += "\n" + reasons.text();
+  out += "\n";
+  for (std::size_t i = 0; i < reasons.size(); ++i) {
+    out += report::wrapped(fmt::format("({}) {}", i + 1, report::fitted_name(reasons[i], 600)), report::kTextWidth);
+  }
   for (const std::string& reason : unknown) {
     out += report::wrapped("n/a: " + reason, report::kTextWidth);
   }
-  return out + evidence_lines(comparison) +
-         report::wrapped(fmt::format("Figures: {}. *: the most per second and GPU that fits. !: more than the "
-                                     "memory of the "
-                                     "board. 2:4 3/4: of the weights that may be 2:4 three are, the others are "
-                                     "faster dense. rest: what lies between, and waiting for the host. x2: "
-                                     "layers split over 2 GPUs; e2: experts shared out over 2. 'run' has the "
-                                     "layers.",
+  return out + evidence_text(comparison) +
+         report::wrapped(fmt::format("Figures: {}. *: the most per second and GPU that fits. !: more than the memory "
+                                     "of the board. 2:4 3/4: of the weights that may be 2:4 three are, the others are "
+                                     "faster dense. rest: what lies between, and waiting for the host. x2: layers "
+                                     "split over 2 GPUs; e2: experts shared out over 2. 'run' has the layers.",
                                      comparison.scope),
                          report::kTextWidth);
 }

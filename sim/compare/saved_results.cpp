@@ -53,29 +53,6 @@ ComparedVariant variant_of(const nlohmann::json& entry, const char* variant) {
   return figures;
 }
 
-}  // namespace
-
-ComparedFigures figures_of(const nlohmann::json& entry) {
-  return {variant_of(entry, "dense"), variant_of(entry, "sparse"),
-          number_or_zero(entry, "performance_per_watt_ratio_low"),
-          number_or_zero(entry, "performance_per_watt_ratio_high")};
-}
-
-std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
-  const auto read = [&](const char* variant) -> ComparedVariant {
-    const auto found = totals.find(variant);
-    if (found == totals.end() || !found->is_object() || !found->contains("latency_us")) {
-      return {};
-    }
-    const nlohmann::json pass = found->value("inference", nlohmann::json::object());
-    return {number_or_zero(*found, "latency_us"), number_or_zero(pass, "energy_uj"), number_or_zero(pass, "power_w")};
-  };
-  const ComparedFigures figures{read("dense"), read("sparse")};
-  return figures.dense.us > 0 || figures.sparse.us > 0 ? std::optional(figures) : std::nullopt;
-}
-
-namespace {
-
 /// A result as its file has it.
 struct SavedResult {
   std::string workload;
@@ -121,35 +98,26 @@ SavedResult read_result(const std::filesystem::path& file) {
   return saved;
 }
 
-/// Those of the first file, then what only others have.
-std::vector<std::string> all_operations(const std::vector<SavedResult>& results) {
-  std::vector<std::string> names;
-  std::set<std::string> known;
-  for (const SavedResult& result : results) {
-    for (const std::string& name : result.names) {
-      if (known.insert(name).second) {
-        names.push_back(name);
-      }
-    }
-  }
-  return names;
-}
-
-/// The operations of `result` in the order of `names`, nothing known of those that it lacks.
-std::vector<ComparedFigures> in_order(const SavedResult& result, const std::vector<std::string>& names) {
-  std::map<std::string_view, const ComparedFigures*> by_name;
-  for (std::size_t i = 0; i < result.names.size(); ++i) {
-    by_name.emplace(result.names[i], &result.point.operations[i]);
-  }
-  std::vector<ComparedFigures> ordered;
-  for (const std::string& name : names) {
-    const auto found = by_name.find(name);
-    ordered.push_back(found == by_name.end() ? ComparedFigures() : *found->second);
-  }
-  return ordered;
-}
-
 }  // namespace
+
+ComparedFigures figures_of(const nlohmann::json& entry) {
+  return {variant_of(entry, "dense"), variant_of(entry, "sparse"),
+          number_or_zero(entry, "performance_per_watt_ratio_low"),
+          number_or_zero(entry, "performance_per_watt_ratio_high")};
+}
+
+std::optional<ComparedFigures> figures_of_pass(const nlohmann::json& totals) {
+  const auto read = [&](const char* variant) -> ComparedVariant {
+    const auto found = totals.find(variant);
+    if (found == totals.end() || !found->is_object() || !found->contains("latency_us")) {
+      return {};
+    }
+    const nlohmann::json pass = found->value("inference", nlohmann::json::object());
+    return {number_or_zero(*found, "latency_us"), number_or_zero(pass, "energy_uj"), number_or_zero(pass, "power_w")};
+  };
+  const ComparedFigures figures{read("dense"), read("sparse")};
+  return figures.dense.us > 0 || figures.sparse.us > 0 ? std::optional(figures) : std::nullopt;
+}
 
 bool is_saved_result(const std::filesystem::path& file) {
   std::error_code error;
@@ -189,13 +157,23 @@ BoardComparison compare_saved(const std::vector<std::filesystem::path>& files) {
       comparison.made_by += (comparison.made_by.empty() ? "" : " | ") + result.made_by;
     }
   }
-  comparison.operations = all_operations(results);
+  std::map<std::string, std::size_t> places;  // of operations: those of the first file, then what only others have
+  for (const SavedResult& result : results) {
+    for (const std::string& name : result.names) {
+      if (places.try_emplace(name, places.size()).second) {
+        comparison.operations.push_back(name);
+      }
+    }
+  }
   for (SavedResult& result : results) {
     if (workloads.insert(result.workload).second) {
       comparison.workload += (comparison.workload.empty() ? "" : " | ") + result.workload;
     }
-    std::vector<ComparedFigures> operations = in_order(result, comparison.operations);
     ComparedPoint& point = comparison.points.emplace_back(std::move(result.point));
+    std::vector<ComparedFigures> operations(places.size());  // nothing known of those that it lacks
+    for (std::size_t i = result.names.size(); i-- > 0;) {    // of a name that stands twice the first counts
+      operations[places.at(result.names[i])] = point.operations[i];
+    }
     point.operations = std::move(operations);
     const std::filesystem::path file = point.file;
     point.dims = stems.size() == files.size() ? file.stem().string() : point.file;

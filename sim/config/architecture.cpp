@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/architecture.h"
 
-#include "models/base/error.h"
-#include "models/base/text.h"
 #include "models/mma/step_rules.h"
 #include "sim/config/architecture_consistency.h"
 #include "sim/config/architecture_fields.h"
@@ -18,7 +16,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -56,8 +53,8 @@ bool allowed(double number, const ArchitectureField& field) {
 double read_value(const json& value, const io::JsonPlace& place, const ArchitectureField& field) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!allowed(number, field)) {
-    place.fail(fmt::format("must be a {} from {} to {}, not {}", field.integer ? "whole number" : "number", field.min(),
-                           field.max, io::describe(value)));
+    place.fail("must be a {} from {} to {}, not {}", field.integer ? "whole number" : "number", field.min(), field.max,
+               io::describe(value));
   }
   return number;
 }
@@ -86,12 +83,9 @@ Architecture read_file(const io::JsonObject& root, ErrorList& errors) {
   errors.collect([&] { root.text_or("description", ""); });
   errors.collect([&] { result.chip = root.text_or("chip", ""); });
   errors.collect([&] {
-    const std::string numerics = root.text("numerics");
+    root.require("numerics");
     const std::vector<std::string_view> known = mma::step_rule_sets();
-    if (std::find(known.begin(), known.end(), numerics) == known.end()) {
-      (root.place() / "numerics").fail("unknown numerics " + base::unknown_name(io::printable(numerics), known));
-    }
-    result.gpu.numerics = result.gpu.instruction_set = numerics;
+    result.gpu.numerics = result.gpu.instruction_set = known[root.choice("numerics", known, "unknown numerics")];
   });
   read_section(root, "", result, errors);
   errors.collect([&] {
@@ -129,9 +123,8 @@ ArchitectureText completed_text(json document, const std::string& file) {
 }  // namespace
 
 Parameter read_number(const io::JsonObject& section, const ArchitectureField& field) {
-  constexpr std::array<std::string_view, 3> kKeys = {"value", "evidence", "source"};
   const io::JsonObject number = number_with_evidence(section, field.key);
-  number.allow_only(kKeys);
+  number.allow_only({"value", "evidence", "source"});
   Parameter result;
   result.pointer = number.place().pointer;
   result.unit = unit_of(field.key);
@@ -174,25 +167,17 @@ Architecture to_architecture(const json& document, const std::string& file) {
   return result;
 }
 
-void VariedArchitecture::restore() {
-  for (const std::size_t index : changed_) {
-    varied_.parameters[index] = base_.parameters[index];
-  }
+const Architecture* VariedArchitecture::with(std::span<const std::pair<std::string, double>> numbers,
+                                             std::string_view source) {
   if (!changed_.empty()) {
     varied_.gpu = base_.gpu;
   }
-  changed_.clear();
-}
-
-const Architecture* VariedArchitecture::with(std::span<const std::pair<std::string, double>> numbers,
-                                             std::string_view source) {
-  restore();
-  for (const auto& number : numbers) {
-    const std::string& pointer = number.first;
-    const double value = number.second;
+  for (const std::size_t index : std::exchange(changed_, {})) {
+    varied_.parameters[index] = base_.parameters[index];
+  }
+  for (const auto& [pointer, value] : numbers) {
     const ArchitectureField* const field = find_architecture_field(pointer);
-    const auto parameter = std::find_if(varied_.parameters.begin(), varied_.parameters.end(),
-                                        [&](const Parameter& known) { return known.pointer == pointer; });
+    const auto parameter = std::ranges::find(varied_.parameters, pointer, &Parameter::pointer);
     if (field == nullptr || parameter == varied_.parameters.end() || !allowed(value, *field)) {
       return nullptr;
     }
@@ -244,7 +229,7 @@ std::filesystem::path config_directory() {
   }
   std::error_code error;
   if (!std::filesystem::is_directory(directory, error)) {
-    throw base::InputError(fmt::format("SPTCSIM_CONFIG_DIR: there is no directory '{}'", io::printable(directory)));
+    io::refuse("SPTCSIM_CONFIG_DIR: there is no directory '{}'", io::printable(directory));
   }
   return directory;
 }

@@ -80,8 +80,6 @@ class VariedArchitecture {
   const Architecture* with(std::span<const std::pair<std::string, double>> numbers, std::string_view source);
 
  private:
-  void restore();
-
   Architecture base_;
   Architecture varied_;
   std::vector<std::size_t> changed_;  ///< indices of parameters

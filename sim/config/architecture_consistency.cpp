@@ -25,7 +25,7 @@ struct Section {
   template <typename... Args>
   void refuse_if(bool wrong, std::string_view key, fmt::format_string<Args...> problem, Args&&... args) const {
     if (wrong) {
-      errors.refuse(key.empty() ? place : place / key, fmt::format(problem, std::forward<Args>(args)...));
+      errors.refuse(key.empty() ? place : place / key, problem, std::forward<Args>(args)...);
     }
   }
 };

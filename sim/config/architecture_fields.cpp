@@ -88,8 +88,7 @@ constexpr std::array kFields = {
     Field{kSm, "l1_latency_cycles", true, kMaxCycles, "load of one wavefront that hits the L1, issue to use",
           store<&Sm::l1_latency_cycles>},
     Field{kSm, "async_copy_bytes", true, 16,
-          "most that a thread copies to shared memory with one cp.async; 0: none, GEMM kernels "
-          "copy through registers",
+          "most that a thread copies to shared memory with one cp.async; 0: none, GEMM kernels copy through registers",
           store<&Sm::async_copy_bytes>, true},
     Field{kSm, "async_copy_latency_cycles", true, kMaxCycles,
           "cp.async beside the load of its bytes, issue to the end of the wait", store<&Sm::async_copy_latency_cycles>,
@@ -98,8 +97,7 @@ constexpr std::array kFields = {
           "copy of TMA beside the load of its bytes, issue to the end of the wait",
           store<&Sm::bulk_copy_latency_cycles>, true},
     Field{kSm, "bulk_fill_bytes_per_cycle", true, kMaxCount,
-          "what TMA writes to shared memory while its banks serve nobody else; 0: nobody waits for "
-          "it",
+          "what TMA writes to shared memory while its banks serve nobody else; 0: nobody waits for it",
           store<&Sm::bulk_fill_bytes_per_cycle>, true},
     Field{kSm, "bulk_edge_elements_per_cycle", true, kMaxCount,
           "what TMA fills of a box that the edge of a matrix cuts; 0: in no time",
@@ -143,8 +141,8 @@ constexpr std::array kFields = {
     Field{kTensorCore, "reuse_registers", true, 16,
           "registers of A, and of B, that are kept for the warp's next instruction", store<&Tc::reuse_registers>, true},
     Field{kTensorCore, "selector_bytes_per_cycle", false, kMaxCount,
-          "bytes of operand B that the selector hands to the multipliers, also for dense "
-          "instructions: at least dot_units x dot_width_bytes for the peak rate",
+          "bytes of operand B that the selector hands to the multipliers, also for dense instructions: at least "
+          "dot_units x dot_width_bytes for the peak rate",
           store<&Tc::selector_bytes_per_cycle>},
     Field{kTensorCore, "selector_inputs", true, 64, "candidates of one multiplier: M of the widest N:M pattern",
           store<&Tc::selector_inputs>},
@@ -223,8 +221,8 @@ constexpr std::array kFields = {
     Field{kKernels, "reduction_launch_us", false, 1e6, "launch of the kernel that sums the slices of split-K",
           store<&Launch::reduction_launch_us>, true},
     Field{kKernels, "cluster_ctas", true, 16,
-          "CTAs of a cluster of wgmma or tcgen05 kernels, which copy common tiles once (TMA "
-          "multicast); 1: each for itself",
+          "CTAs of a cluster of wgmma or tcgen05 kernels, which copy common tiles once (TMA multicast); 1: each for "
+          "itself",
           store<&Launch::cluster_ctas>},
 };
 

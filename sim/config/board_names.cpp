@@ -12,7 +12,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <filesystem>
 #include <map>
@@ -45,10 +44,9 @@ void add_names(const std::filesystem::path& directory, KnownNames& names) {
   if (!std::filesystem::exists(path)) {
     return;
   }
-  constexpr std::array<std::string_view, 3> kKeys{"description", "aliases", "chips"};
   const nlohmann::json document = read_named_file(path.string(), path);
   const io::JsonObject root(document, {path.string(), ""});
-  root.allow_only(kKeys);
+  root.allow_only({"description", "aliases", "chips"});
   const io::JsonObject list = root.object("aliases");
   for (const auto& [alias, unused] : list.value().items()) {
     names.aliases[spelling(alias)] = list.text(alias);

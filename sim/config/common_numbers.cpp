@@ -4,7 +4,6 @@
 #include "sim/config/architecture.h"
 #include "sim/config/named_file.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -56,9 +55,8 @@ void check_refresh(const json& document, const io::JsonPlace& root) {
   }
   const bool has_time = memory->contains(kTime);
   (root / "memory")
-      .fail(fmt::format("has {} without {}: give both, or neither to take those of HBM2 that all "
-                        "GPUs share",
-                        has_time ? kTime : kInterval, has_time ? kInterval : kTime));
+      .fail("has {} without {}: give both, or neither to take those of HBM2 that all GPUs share",
+            has_time ? kTime : kInterval, has_time ? kInterval : kTime);
 }
 
 json read_common(const std::filesystem::path& directory) {
@@ -95,15 +93,14 @@ void add_selector(json& document, const std::string& file) {
   const double value = units && bytes ? *units * *bytes : field.min();
   if (value > field.max) {
     io::JsonPlace{file, std::string(kUnits)}.fail(
-        fmt::format("{} x dot_width_bytes {} makes {} {}, more than {}: lower one of the two, or "
-                    "give {} a number of its own",
-                    *units, *bytes, field.key, value, field.max, field.key));
+        "{} x dot_width_bytes {} makes {} {}, more than {}: lower one of the two, or give {} a number of its own",
+        *units, *bytes, field.key, value, field.max, field.key);
   }
   document[place] = {{"value", value},
                      {"evidence", "derived"},
                      {"source",
-                      "dot_units x dot_width_bytes of the design that the file or its base began with: the "
-                      "selector feeds every multiplier every cycle"}};
+                      "dot_units x dot_width_bytes of the design that the file or its base began with: the selector "
+                      "feeds every multiplier every cycle"}};
 }
 
 }  // namespace

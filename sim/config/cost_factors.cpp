@@ -76,8 +76,7 @@ int CostFactorList::add_working_sm(const LoadedEnergy& energy, int supply) {
 energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy, numerics::DataType type,
                                                  const energy::PowerSpec& power) {
   const EnergyParameter& volts = number_at(energy, "/clock/boost_supply_v");
-  const double low = volts.low / volts.value;
-  const double high = volts.high / volts.value;
+  const double low = volts.low / volts.value, high = volts.high / volts.value;
   const int supply = add(key_of(volts, -1), low * low, high * high, -1);
   energy::PartFactors factors{};
   std::size_t part = 0;
@@ -86,9 +85,7 @@ energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy, num
     if (event.by_type) {
       pointer += fmt::format("/{}", numerics::name(type));
     }
-    factors[part++] =
-        add_number(energy, pointer, event.scaling == energy::Scaling::kNone ? "" : scaling_name(event.scaling),
-                   event.core_supply ? supply : -1);
+    factors[part++] = add_number(energy, pointer, scaling_name(event.scaling), event.core_supply ? supply : -1);
   }
   factors[part++] = add_working_sm(energy, supply);
   factors[part++] = add_number(energy, "/static/idle_sm_w", "", supply);
@@ -103,16 +100,17 @@ energy::PartFactors CostFactorList::add_energies(const LoadedEnergy& energy, num
 }
 
 int CostFactorList::add_mixture(const std::vector<int>& factors) {
-  if (std::all_of(factors.begin(), factors.end(), [&](int f) { return f == factors.front(); })) {
+  if (std::ranges::all_of(factors, [&](int factor) { return factor == factors.front(); })) {
     return factors.front();
   }
   energy::CostFactor mixture;
   for (const int factor : factors) {
-    double low = 1;
-    double high = 1;
-    for (int at = factor; at >= 0; at = factors_[static_cast<std::size_t>(at)].under) {
-      low *= factors_[static_cast<std::size_t>(at)].low;
-      high *= factors_[static_cast<std::size_t>(at)].high;
+    double low = 1, high = 1;
+    for (int at = factor; at >= 0;) {
+      const energy::CostFactor& here = factors_[static_cast<std::size_t>(at)];
+      low *= here.low;
+      high *= here.high;
+      at = here.under;
     }
     mixture = {std::min(mixture.low, low), std::max(mixture.high, high), -1};
   }

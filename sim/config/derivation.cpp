@@ -30,46 +30,32 @@ bool is_number_object(const json& value) {
   return value.is_object() && value.contains("value");
 }
 
-/// Applies the changes of a derived document; `errors` says which of them change nothing. `board`:
-/// the evidence and the source of a number are a change, too.
-void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board, ErrorList& errors);
-
-void apply_one(json& base, const std::string& key, const json& change, const io::JsonPlace& place, bool board,
-               ErrorList& errors) {
-  const auto found = base.find(key);
-  if (change.is_null()) {
-    if (found == base.end()) {
-      errors.refuse(place, "cannot be removed: the base has no such key");
-    } else {
-      base.erase(found);
-    }
-    return;
-  }
-  if (found == base.end()) {
-    base[key] = change;  // the reader knows whether there is such a key
-    return;
-  }
-  const bool number = is_number_object(*found) || is_number_object(change);
-  if (found->is_object() && change.is_object() && !number) {
-    if (change.empty()) {
-      errors.refuse(place, "changes nothing");
-    }
-    apply_changes(*found, change, place, board, errors);
-    return;
-  }
-  const bool same = !board && is_number_object(*found) && is_number_object(change)
-                        ? (*found)["value"] == change["value"]
-                        : *found == change;
-  if (same) {
-    errors.refuse(place, fmt::format("changes nothing: the base has {} already",
-                                     io::describe(number ? change["value"] : change)));
-  }
-  *found = change;
-}
-
-void apply_changes(json& base, const json& changes, const io::JsonPlace& place, bool board, ErrorList& errors) {
+/// Applies the changes of a derived document at `at`; `errors` says which of them change nothing. `board`: the evidence
+/// and the source of a number are a change, too.
+void apply_changes(json& base, const json& changes, const io::JsonPlace& at, bool board, ErrorList& errors) {
   for (const auto& [key, change] : changes.items()) {
-    apply_one(base, key, change, place / key, board, errors);
+    const io::JsonPlace place = at / key;
+    const auto found = base.find(key);
+    if (found == base.end() && change.is_null()) {
+      errors.refuse(place, "cannot be removed: the base has no such key");
+    } else if (found == base.end()) {
+      base[key] = change;  // the reader knows whether there is such a key
+    } else if (change.is_null()) {
+      base.erase(found);
+    } else if (found->is_object() && change.is_object() && !is_number_object(*found) && !is_number_object(change)) {
+      if (change.empty()) {
+        errors.refuse(place, "changes nothing");
+      }
+      apply_changes(*found, change, place, board, errors);
+    } else {
+      const bool number = is_number_object(change);
+      const bool by_value = number && is_number_object(*found) && !board;
+      if (by_value ? (*found)["value"] == change["value"] : *found == change) {
+        errors.refuse(place, "changes nothing: the base has {} already",
+                      io::describe(number ? change["value"] : change));
+      }
+      *found = change;
+    }
   }
 }
 
@@ -115,12 +101,11 @@ json complete(json document, const std::string& file, Chain& chain) {
   const std::string path = chain.find(base_path(base, file)).string();
   chain.paths.push_back(path);
   if (chain.paths.size() > kMaxBases || std::count(chain.paths.begin(), chain.paths.end(), path) > 1) {
-    (root / "base")
-        .fail(fmt::format("'{}' leads back to itself or through more than {} bases", io::printable(base), kMaxBases));
+    (root / "base").fail("'{}' leads back to itself or through more than {} bases", io::printable(base), kMaxBases);
   }
   json result = complete(read_named_file(base, path), path, chain);
   if (!result.is_object()) {
-    (root / "base").fail(fmt::format("'{}' holds no object", io::printable(base)));
+    (root / "base").fail("'{}' holds no object", io::printable(base));
   }
   json changes = document;
   changes.erase("base");
@@ -192,7 +177,7 @@ json complete_architecture(json document, const std::string& file, std::vector<s
       changes -= document.count(own);
     }
     if (changes == 0) {
-      io::JsonPlace{file, ""}.fail(fmt::format("changes nothing of its base {}", io::describe(document["base"])));
+      io::JsonPlace{file, ""}.fail("changes nothing of its base {}", io::describe(document["base"]));
     }
   }
   const json common = read_common_numbers();
@@ -235,7 +220,7 @@ std::string parameter_pointer(const json& document, const std::string& path, con
     return ending.front();
   }
   if (ending.size() > 1 && !path.starts_with('/')) {
-    place.fail(fmt::format("'{}' means more than one parameter: {}", io::printable(path), fmt::join(ending, ", ")));
+    place.fail("'{}' means more than one parameter: {}", io::printable(path), fmt::join(ending, ", "));
   }
   const std::vector<std::string_view> allowed(pointers.begin(), pointers.end());
   place.fail("unknown parameter " + base::unknown_name(io::printable(wanted), allowed));

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/energy.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/energy/cost_factor.h"
 #include "models/sparsity/pattern.h"
@@ -13,8 +12,6 @@
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -38,8 +35,7 @@ using PartShares = std::array<double, energy::kEnergyParts>;
 double read_bounded(const json& value, const io::JsonPlace& place, bool zero, double max) {
   const double number = value.is_number() ? value.get<double>() : -1;
   if (!(zero ? number >= 0 : number > 0) || number > max) {
-    place.fail(fmt::format("must be a number {} and at most {}, not {}", zero ? "from 0" : "above 0", max,
-                           io::describe(value)));
+    place.fail("must be a number {} and at most {}, not {}", zero ? "from 0" : "above 0", max, io::describe(value));
   }
   return number;
 }
@@ -47,8 +43,7 @@ double read_bounded(const json& value, const io::JsonPlace& place, bool zero, do
 /// {"value", "evidence", "source"}, with "node_nm" where `on_chip`, and "range": [low, high]; what
 /// is assumed needs a range. From 0 where `zero`, else above it. Throws InputError.
 EnergyParameter read_number(const io::JsonObject& number, bool zero, double max, bool on_chip) {
-  constexpr std::array<std::string_view, 5> kKeys = {"value", "range", "node_nm", "evidence", "source"};
-  number.allow_only(kKeys);
+  number.allow_only({"value", "range", "node_nm", "evidence", "source"});
   EnergyParameter result;
   result.pointer = number.place().pointer;
   result.value = read_bounded(number.require("value"), number.place() / "value", zero, max);
@@ -75,68 +70,10 @@ EnergyParameter read_number(const io::JsonObject& number, bool zero, double max,
   result.low = read_bounded(range[0], place / std::size_t{0}, zero, max);
   result.high = read_bounded(range[1], place / std::size_t{1}, zero, max);
   if (result.low > result.value || result.high < result.value) {
-    place.fail(fmt::format("[{}, {}] does not hold the value {}", result.low, result.high, result.value));
+    place.fail("[{}, {}] does not hold the value {}", result.low, result.high, result.value);
   }
   return result;
 }
-
-/// Factors from other nodes to the node of the file: "45" -> "logic" -> factor.
-class NodeScaling {
- public:
-  NodeScaling(int node_nm, const io::JsonObject& root, ErrorList& errors, std::vector<EnergyParameter>& parameters)
-      : node_nm_(node_nm) {
-    if (!root.has("node_scaling")) {
-      return;
-    }
-    readable_ = false;
-    errors.collect([&] {
-      const io::JsonObject nodes = root.object("node_scaling");
-      readable_ = true;
-      for (const auto& [from, unused] : nodes.value().items()) {
-        errors.collect([&, &name = from] { read(nodes, name, errors, parameters); });
-      }
-    });
-  }
-
-  /// The factor of "logic", "sram", "wire" or "area". Throws InputError at `place` where the file
-  /// has no such factor; later calls for the same one get 1: what is missing is said once.
-  double factor(int from_nm, const std::string& name, const io::JsonPlace& place) {
-    if (from_nm == node_nm_) {
-      return 1;
-    }
-    const auto [found, missing] = factors_.try_emplace({from_nm, name}, 1);
-    if (missing && readable_) {
-      place.fail(
-          fmt::format("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm, name, from_nm, node_nm_));
-    }
-    return found->second;
-  }
-
- private:
-  void read(const io::JsonObject& nodes, const std::string& from, ErrorList& errors,
-            std::vector<EnergyParameter>& parameters) {
-    const bool digits = !from.empty() && from.size() <= 3 &&
-                        std::all_of(from.begin(), from.end(), [](char c) { return c >= '0' && c <= '9'; });
-    if (!digits) {
-      (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
-    }
-    const io::JsonObject classes = nodes.object(from);
-    constexpr std::array<std::string_view, 4> kClasses{"logic", "sram", "wire", "area"};
-    check_keys(classes, kClasses, errors);
-    for (const auto& [name, unused] : classes.value().items()) {
-      errors.collect([&, &key = name] {
-        double& factor = factors_[{std::stoi(from), key}];
-        factor = 1;  // also where it is refused: what needs it is not to blame
-        parameters.push_back(read_number(classes.object(key), false, kMaxScale, false));
-        factor = parameters.back().value;
-      });
-    }
-  }
-
-  int node_nm_;
-  bool readable_ = true;  ///< node_scaling is an object, or is not there
-  std::map<std::pair<int, std::string>, double> factors_;
-};
 
 class EnergyReader {
  public:
@@ -148,9 +85,11 @@ class EnergyReader {
     errors_.collect([&] { result_.config.node_nm = static_cast<int>(root_.integer("node_nm", 1, kMaxNode)); });
     errors_.throw_if_any();
     check_sections();
-    NodeScaling scaling(result_.config.node_nm, root_, errors_, result_.parameters);
+    if (root_.has("node_scaling")) {
+      errors_.collect([&] { read_node_scaling(); });
+    }
     for (const EnergyField& field : energy_fields()) {
-      errors_.collect([&] { read_field(field, scaling); });
+      errors_.collect([&] { read_field(field); });
     }
     errors_.collect([&] { read_rails(); });
     errors_.throw_if_any();
@@ -178,13 +117,52 @@ class EnergyReader {
     }
   }
 
-  void read_field(const EnergyField& field, NodeScaling& scaling) {
+  void read_node_scaling() {
+    has_factors_ = false;
+    const io::JsonObject nodes = root_.object("node_scaling");
+    has_factors_ = true;
+    for (const auto& [from, unused] : nodes.value().items()) {
+      errors_.collect([&, &node = from] { read_factors(nodes, node); });
+    }
+  }
+
+  void read_factors(const io::JsonObject& nodes, const std::string& from) {
+    if (from.empty() || from.size() > 3 || from.find_first_not_of("0123456789") != std::string::npos) {
+      (nodes.place() / from).fail("must be a process node in nm, 1 to 999");
+    }
+    const io::JsonObject classes = nodes.object(from);
+    check_keys(classes, std::span(kScalingNames).first(4), errors_);
+    for (const auto& [name, unused] : classes.value().items()) {
+      errors_.collect([&, &key = name] {
+        double& factor = factors_[{std::stoi(from), key}];
+        factor = 1;  // also where it is refused: what needs it is not to blame
+        result_.parameters.push_back(read_number(classes.object(key), false, kMaxScale, false));
+        factor = result_.parameters.back().value;
+      });
+    }
+  }
+
+  /// The factor of "logic", "sram", "wire" or "area". Throws InputError at `place` where the file
+  /// has no such factor; later calls for the same one get 1: what is missing is said once.
+  double factor(int from_nm, const std::string& name, const io::JsonPlace& place) {
+    const int node_nm = result_.config.node_nm;
+    if (from_nm == node_nm) {
+      return 1;
+    }
+    const auto [found, missing] = factors_.try_emplace({from_nm, name}, 1);
+    if (missing && has_factors_) {
+      place.fail("no factor 'node_scaling/{}/{}' leads from {} nm to {} nm", from_nm, name, from_nm, node_nm);
+    }
+    return found->second;
+  }
+
+  void read_field(const EnergyField& field) {
     const io::JsonObject section = field.section.empty() ? root_ : root_.object(field.section.substr(1));
     if (field.optional && !section.has(field.key)) {
       return;
     }
     if (!field.by_type) {
-      store(field, number_with_evidence(section, field.key), DataType::kF16, scaling);
+      store(field, number_with_evidence(section, field.key), DataType::kF16);
       return;
     }
     const io::JsonObject types = section.object(field.key);
@@ -196,15 +174,15 @@ class EnergyReader {
           types.place().fail("unknown operand type " + base::unknown_name(io::printable(key), known));
         }
         types_[field.section].insert(key);
-        store(field, types.object(key), *type, scaling);
+        store(field, types.object(key), *type);
       });
     }
   }
 
-  void store(const EnergyField& field, const io::JsonObject& number, DataType type, NodeScaling& scaling) {
+  void store(const EnergyField& field, const io::JsonObject& number, DataType type) {
     EnergyParameter parameter = read_number(number, field.zero, field.max, field.scaling.has_value());
     if (field.scaling && *field.scaling != energy::Scaling::kNone) {
-      parameter.scale = scaling.factor(parameter.node_nm, scaling_name(*field.scaling), number.place() / "node_nm");
+      parameter.scale = factor(parameter.node_nm, scaling_name(*field.scaling), number.place() / "node_nm");
     }
     parameter.store = [type, fill = field.store](EnergyConfig& config, double value) { fill(config, type, value); };
     result_.parameters.push_back(std::move(parameter));
@@ -235,34 +213,29 @@ class EnergyReader {
 
   /// Takes what the rail feeds of each part from what is `left` of it.
   energy::Rail read_rail(const io::JsonObject& rail, const std::string& name, PartShares& left) {
-    constexpr std::array<std::string_view, 4> kKeys = {"all_of", "share_of", "evidence", "source"};
-    rail.allow_only(kKeys);
+    rail.allow_only({"all_of", "share_of", "evidence", "source"});
     constexpr std::string_view kNameCharacters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
     if (name.empty() || name.size() > kMaxRailName || name.find_first_not_of(kNameCharacters) != std::string::npos) {
-      rail.place().fail(fmt::format("a rail is named by 1 to {} letters, digits and '_'", kMaxRailName));
+      rail.place().fail("a rail is named by 1 to {} letters, digits and '_'", kMaxRailName);
     }
     Evidence evidence = read_evidence(rail);
     energy::Rail result{name, std::move(evidence.kind), std::move(evidence.source), {}};
     const auto take = [&](const std::string& part, double share, const io::JsonPlace& place) {
-      const auto& parts = energy::kEnergyPartNames;
-      const auto found = std::find(parts.begin(), parts.end(), part);
-      if (found == parts.end()) {
-        place.fail("unknown part of an energy " + base::unknown_name(io::printable(part), parts));
-      }
-      const auto index = static_cast<std::size_t>(found - parts.begin());
+      const std::size_t index =
+          place.named([&] { return io::place_among(energy::kEnergyPartNames, part, "unknown part of an energy"); });
       left[index] -= share;
       if (left[index] < -kShareRounding) {
-        place.fail(fmt::format("the rails take more of '{}' than there is", part));
+        place.fail("the rails take more of '{}' than there is", part);
       }
       result.shares[index] += share;
     };
-    for (std::size_t i = 0; rail.has("all_of") && i < rail.array("all_of").size(); ++i) {
-      const json& part = rail.array("all_of")[i];
-      const io::JsonPlace place = rail.place() / "all_of" / i;
-      if (!part.is_string()) {
-        place.fail("must be a part of an energy, not " + io::describe(part));
-      }
-      take(part.get<std::string>(), 1, place);
+    if (rail.has("all_of")) {
+      rail.each("all_of", [&](const json& part, const io::JsonPlace& place) {
+        if (!part.is_string()) {
+          place.fail("must be a part of an energy, not " + io::describe(part));
+        }
+        take(part.get<std::string>(), 1, place);
+      });
     }
     if (rail.has("share_of")) {
       const io::JsonObject shares = rail.object("share_of");
@@ -287,10 +260,7 @@ class EnergyReader {
         const io::JsonObject types = root_.object(field.section.substr(1)).object(field.key);
         for (const std::string& type : types_[field.section]) {
           if (!types.has(type)) {
-            types.place().fail(
-                fmt::format("the key '{}' is missing: another number of the section "
-                            "has that type",
-                            type));
+            types.place().fail("the key '{}' is missing: another number of the section has that type", type);
           }
         }
       });
@@ -302,22 +272,25 @@ class EnergyReader {
                                        std::pair(file / "static" / "leakage_supply_v", flow.leakage_volts),
                                        std::pair(file / "clock" / "floor_supply_v", config.floor_supply_v)}) {
       if (volts > 0 && volts < kLeastVolts) {
-        errors_.refuse(place, fmt::format("{} V is no supply: at least {}", volts, kLeastVolts));
+        errors_.refuse(place, "{} V is no supply: at least {}", volts, kLeastVolts);
       }
     }
     if (config.boost_supply_v < config.floor_supply_v) {
-      errors_.refuse(file / "clock" / "boost_supply_v",
-                     fmt::format("{} is below floor_supply_v, {}", config.boost_supply_v, config.floor_supply_v));
+      errors_.refuse(file / "clock" / "boost_supply_v", "{} is below floor_supply_v, {}", config.boost_supply_v,
+                     config.floor_supply_v);
     }
     if (flow.board_idle_w < flow.constant_w) {
-      errors_.refuse(file / "static" / "board_idle_w",
-                     fmt::format("{} is below constant_w, {}", flow.board_idle_w, flow.constant_w));
+      errors_.refuse(file / "static" / "board_idle_w", "{} is below constant_w, {}", flow.board_idle_w,
+                     flow.constant_w);
     }
   }
 
   const io::JsonObject& root_;
   LoadedEnergy& result_;
   ErrorList errors_;
+  bool has_factors_ = true;  ///< node_scaling is an object, or is not there
+  /// From other nodes to that of the file: "45" -> "logic" -> factor.
+  std::map<std::pair<int, std::string>, double> factors_;
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
 };
 
@@ -399,8 +372,8 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu
   spec.boost_clock_mhz = boost_clock_mhz;
   spec.dot_width_bytes = gpu.sm.tensor_core.dot_width_bytes;
   if (boost_clock_mhz <= config.floor_clock_mhz) {
-    throw base::InputError(fmt::format("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}", config.name,
-                                       boost_clock_mhz, config.floor_clock_mhz));
+    io::refuse("{}: the boost clock, {} MHz, is not above floor_clock_mhz, {}", config.name, boost_clock_mhz,
+               config.floor_clock_mhz);
   }
   // A derived design is the same silicon, whatever clock it is declared to boost to; beyond the end
   // of the curve the supply stays what it is there.
@@ -415,8 +388,7 @@ energy::PowerSpec power_spec(const EnergyConfig& config, const gpu::GpuSpec& gpu
 void check_static_power(const energy::PowerSpec& spec) {
   const energy::StaticPower& flow = spec.static_power;
   if (flow.board_idle_w < flow.constant_w) {
-    throw base::InputError(
-        fmt::format("a board cannot take {} W at rest: {} W flow outside its SMs", flow.board_idle_w, flow.constant_w));
+    io::refuse("a board cannot take {} W at rest: {} W flow outside its SMs", flow.board_idle_w, flow.constant_w);
   }
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/energy_fields.h"
 
-#include "models/base/error.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
@@ -117,22 +115,6 @@ std::vector<EnergyField> make_fields() {
 const std::vector<EnergyField>& energy_fields() {
   static const std::vector<EnergyField> kFields = make_fields();
   return kFields;
-}
-
-std::string scaling_name(energy::Scaling scaling) {
-  switch (scaling) {
-    case Scaling::kLogic:
-      return "logic";
-    case Scaling::kSram:
-      return "sram";
-    case Scaling::kWire:
-      return "wire";
-    case Scaling::kArea:
-      return "area";
-    case Scaling::kNone:
-      return "none";
-  }
-  throw base::InternalError("unhandled class of node scaling");
 }
 
 }  // namespace sptc::config

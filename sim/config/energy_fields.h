@@ -4,9 +4,12 @@
 #include "models/energy/event.h"
 #include "sim/config/energy.h"
 
+#include <array>
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sptc::config {
@@ -29,7 +32,10 @@ inline constexpr double kMaxScale = 100;
 /// All numbers of a GPU's energy file: for every event exactly one energy and one fixed share.
 const std::vector<EnergyField>& energy_fields();
 
-/// "logic", "sram", "wire", "area" or "none".
-std::string scaling_name(energy::Scaling scaling);
+/// Classes of "node_scaling", in the order of energy::Scaling; of what does not scale "".
+inline constexpr std::array<std::string_view, 5> kScalingNames{"logic", "sram", "wire", "area", ""};
+inline std::string scaling_name(energy::Scaling scaling) {
+  return std::string(kScalingNames.at(static_cast<std::size_t>(scaling)));
+}
 
 }  // namespace sptc::config

@@ -4,32 +4,24 @@
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 namespace sptc::config {
 
 Evidence read_evidence(const io::JsonObject& number) {
-  Evidence result;
-  result.kind = number.text("evidence");
-  if (std::find(kEvidenceKinds.begin(), kEvidenceKinds.end(), result.kind) == kEvidenceKinds.end()) {
-    (number.place() / "evidence")
-        .fail("unknown evidence " + base::unknown_name(io::printable(result.kind), kEvidenceKinds));
-  }
-  result.source = number.text("source");
-  return result;
+  number.require("evidence");
+  const std::size_t kind = number.choice("evidence", kEvidenceKinds, "unknown evidence");
+  return {std::string(kEvidenceKinds[kind]), number.text("source")};
 }
 
 io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_view key) {
   const nlohmann::json& number = section.require(key);
   if (number.is_number()) {
     (section.place() / key)
-        .fail(fmt::format(R"(must be an object, not {0}: {{"value": {0}, "evidence": "assumed", )"
-                          R"("source": "why"}})",
-                          io::describe(number)));
+        .fail(R"(must be an object, not {0}: {{"value": {0}, "evidence": "assumed", )"
+              R"("source": "why"}})",
+              io::describe(number));
   }
   return section.object(key);
 }
@@ -37,7 +29,7 @@ io::JsonObject number_with_evidence(const io::JsonObject& section, std::string_v
 void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed, ErrorList& errors) {
   for (const auto& [key, unused] : object.value().items()) {
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      errors.refuse(object.place(), "unknown key " + base::unknown_name(io::printable(key), allowed));
+      errors.refuse(object.place(), "unknown key {}", base::unknown_name(io::printable(key), allowed));
     }
   }
 }

@@ -7,11 +7,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <array>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sptc::config {
@@ -40,14 +41,15 @@ class ErrorList {
     try {
       check();
     } catch (const base::InputError& error) {
-      if (known_.insert(error.what()).second) {
+      if (std::ranges::count(messages_, std::string_view(error.what())) == 0) {
         messages_.emplace_back(error.what());
       }
     }
   }
 
-  void refuse(const io::JsonPlace& place, std::string_view problem) {
-    collect([&] { place.fail(problem); });
+  template <typename... Args>
+  void refuse(const io::JsonPlace& place, fmt::format_string<Args...> problem, Args&&... args) {
+    collect([&] { place.fail(fmt::format(problem, std::forward<Args>(args)...)); });
   }
 
   bool empty() const { return messages_.empty(); }
@@ -60,7 +62,6 @@ class ErrorList {
 
  private:
   std::vector<std::string> messages_;
-  std::set<std::string> known_;
 };
 
 void check_keys(const io::JsonObject& object, std::span<const std::string_view> allowed, ErrorList& errors);

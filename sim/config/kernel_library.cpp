@@ -11,8 +11,6 @@
 #include "sim/kernels/gemm_problem.h"
 #include "sim/kernels/kernel_overrides.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,7 +29,7 @@ std::array<int, 3> tile(const io::JsonObject& object, std::string_view key, bool
   const io::JsonPlace place = object.place() / key;
   const json& value = object.array(key);
   if (value.size() != 2 && (value.size() != 3 || key != "cta")) {
-    place.fail(fmt::format("must be [m, n], not {} numbers", value.size()));
+    place.fail("must be [m, n], not {} numbers", value.size());
   }
   std::array<int, 3> extents{};
   for (std::size_t i = 0; i < value.size(); ++i) {
@@ -39,23 +37,9 @@ std::array<int, 3> tile(const io::JsonObject& object, std::string_view key, bool
   }
   const auto [rows, columns] = transposed ? std::pair(extents[1], extents[0]) : std::pair(extents[0], extents[1]);
   if (rows % 16 != 0 || columns % 8 != 0) {
-    place.fail(fmt::format("{} x {} is no multiple of {}", extents[0], extents[1], transposed ? "8 x 16" : "16 x 8"));
+    place.fail("{} x {} is no multiple of {}", extents[0], extents[1], transposed ? "8 x 16" : "16 x 8");
   }
   return extents;
-}
-
-mma::MmaFamily family(const io::JsonObject& object) {
-  using mma::MmaFamily;
-  constexpr std::array kFamilies{MmaFamily::kMma, MmaFamily::kWgmma, MmaFamily::kTcgen05};
-  const std::string word = object.text_or("instruction", mma::name(MmaFamily::kMma));
-  std::vector<std::string_view> names;
-  for (const MmaFamily candidate : kFamilies) {
-    names.push_back(mma::name(candidate));
-    if (word == names.back()) {
-      return candidate;
-    }
-  }
-  (object.place() / "instruction").fail("unknown instruction " + base::unknown_name(io::printable(word), names));
 }
 
 /// Refuses tiles that the instruction does not make: each of its warps stores an equal part of the
@@ -78,8 +62,8 @@ void check_family(const kernels::TileShape& tile, const io::JsonPlace& place) {
   const bool of_cta = of_tensor_memory ? m == rows : m % rows == 0;
   if (!of_cta || warp_m != of_warp || warp_n != n) {
     (place / "warp")
-        .fail(fmt::format("must be [{}, n] in a CTA tile of [{}{}, n]: of {}", of_warp,
-                          of_tensor_memory ? "" : "a multiple of ", rows, mma::name(tile.family)));
+        .fail("must be [{}, n] in a CTA tile of [{}{}, n]: of {}", of_warp, of_tensor_memory ? "" : "a multiple of ",
+              rows, mma::name(tile.family));
   }
 }
 
@@ -89,38 +73,38 @@ std::uint32_t types(const io::JsonObject& object) {
   if (!object.has("types")) {
     return bits;
   }
-  const json& list = object.array("types");
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    const io::JsonPlace place = object.place() / "types" / i;
-    if (!list[i].is_string()) {
+  object.each("types", [&](const json& element, const io::JsonPlace& place) {
+    if (!element.is_string()) {
       place.fail("must be the name of a type");
     }
-    const auto word = list[i].get<std::string>();
+    const auto word = element.get<std::string>();
     const std::optional<numerics::DataType> type = numerics::parse_data_type(word);
     if (!type || !numerics::is_operand_type(*type)) {
       place.fail("unknown type " + base::unknown_name(io::printable(word), numerics::operand_type_names()));
     }
     bits |= 1U << static_cast<int>(*type);
-  }
+  });
   return bits;
 }
 
 /// A tile for each of its clusters.
 void read_tile(const io::JsonObject& object, std::vector<kernels::TileShape>& tiles) {
-  constexpr std::array<std::string_view, 8> kKeys = {"cta",      "warp",  "instruction", "cta_group",
-                                                     "clusters", "types", "transposed",  "layouts"};
   const std::uint32_t of_types = types(object);
-  object.allow_only(kKeys);
+  object.allow_only({"cta", "warp", "instruction", "cta_group", "clusters", "types", "transposed", "layouts"});
   const bool transposed = object.boolean_or("transposed", false);
   const auto [cta_m, cta_n, cta_k] = tile(object, "cta", transposed);
-  const mma::MmaFamily of_tile = family(object);
+  using mma::MmaFamily;
+  constexpr std::array kFamilies{MmaFamily::kMma, MmaFamily::kWgmma, MmaFamily::kTcgen05};
+  const MmaFamily of_tile = kFamilies[object.choice(
+      "instruction", {mma::name(kFamilies[0]), mma::name(kFamilies[1]), mma::name(kFamilies[2])},
+      "unknown instruction")];
   const int of_warp = kernels::asynchronous_rows(of_tile) / mma::kWarpsPerWarpgroup;
   const bool follows = of_tile != mma::MmaFamily::kMma && !object.has("warp");
   const auto [warp_m, warp_n, none] = !follows     ? tile(object, "warp", transposed)
                                       : transposed ? std::array{cta_m, of_warp, 0}
                                                    : std::array{of_warp, cta_n, 0};
   if (cta_m % warp_m != 0 || cta_n % warp_n != 0) {
-    (object.place() / "warp").fail(fmt::format("{} x {} does not divide the CTA tile", warp_m, warp_n));
+    (object.place() / "warp").fail("{} x {} does not divide the CTA tile", warp_m, warp_n);
   }
   const auto cta_group = static_cast<int>(object.integer_or("cta_group", 1, 1, 2));
   kernels::TileShape shape{cta_m, cta_n, warp_m, warp_n, of_tile, cta_group, of_types, cta_k, 0, transposed};
@@ -129,29 +113,21 @@ void read_tile(const io::JsonObject& object, std::vector<kernels::TileShape>& ti
     tiles.push_back(shape);
     return;
   }
-  const json& clusters = object.array("clusters");
-  for (std::size_t i = 0; i < clusters.size(); ++i) {
-    shape.cluster_ctas =
-        static_cast<int>(io::to_integer(clusters[i], object.place() / "clusters" / i, 1, kernels::kMaxClusterCtas));
+  object.each("clusters", [&](const json& ctas, const io::JsonPlace& place) {
+    shape.cluster_ctas = static_cast<int>(io::to_integer(ctas, place, 1, kernels::kMaxClusterCtas));
     tiles.push_back(shape);
-  }
+  });
 }
 
 std::vector<kernels::TileShape> read_tiles(const io::JsonObject& root, std::string_view key) {
-  const json& tiles = root.array(key);
   std::vector<kernels::TileShape> result;
-  for (std::size_t i = 0; i < tiles.size(); ++i) {
-    read_tile(io::JsonObject(tiles[i], root.place() / key / i), result);
-  }
+  root.each(key, [&](const json& tile, const io::JsonPlace& place) { read_tile(io::JsonObject(tile, place), result); });
   return result;
 }
 
 kernels::SegmentK read_segment_k(const io::JsonObject& object) {
-  constexpr std::array<std::string_view, 4> kKeys = {"least_k", "least_k_of_16_bits", "most_of_last_round_percent",
-                                                     "sum_bytes_per_cycle"};
-  constexpr std::int64_t kMostK = 1 << 20;
-  constexpr std::int64_t kMostBytes = 1024;
-  object.allow_only(kKeys);
+  constexpr std::int64_t kMostK = 1 << 20, kMostBytes = 1024;
+  object.allow_only({"least_k", "least_k_of_16_bits", "most_of_last_round_percent", "sum_bytes_per_cycle"});
   return {static_cast<int>(object.integer("least_k", 1, kMostK)),
           static_cast<int>(object.integer("least_k_of_16_bits", 1, kMostK)),
           static_cast<int>(object.integer("most_of_last_round_percent", 1, 100)),
@@ -160,59 +136,27 @@ kernels::SegmentK read_segment_k(const io::JsonObject& object) {
 
 /// "sparse_defaults": each a tile with "types" and the "layouts" of B and D that it is for.
 std::vector<kernels::DefaultKernel> read_defaults(const io::JsonObject& root) {
-  const json& entries = root.array("sparse_defaults");
   std::vector<kernels::DefaultKernel> result;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    const io::JsonObject entry(entries[i], root.place() / "sparse_defaults" / i);
+  root.each("sparse_defaults", [&](const json& element, const io::JsonPlace& at) {
+    const io::JsonObject entry(element, at);
     std::vector<kernels::TileShape> tiles;
     read_tile(entry, tiles);
     if (tiles.size() != 1 || tiles.front().types == 0) {
       entry.place().fail("must be of one cluster and name its types");
     }
-    const json& layouts = entry.array("layouts");
-    for (std::size_t j = 0; j < layouts.size(); ++j) {
-      const io::JsonPlace place = entry.place() / "layouts" / j;
-      const std::string word = layouts[j].is_string() ? layouts[j].get<std::string>() : "";
-      try {
-        result.push_back({kernels::parse_layout("layout", word), tiles});
-      } catch (const base::InputError& error) {
-        place.fail(error.what());
-      }
-    }
-  }
+    entry.each("layouts", [&](const json& layout, const io::JsonPlace& place) {
+      const std::string word = layout.is_string() ? layout.get<std::string>() : "";
+      result.push_back({place.named([&] { return kernels::parse_layout("layout", word); }), tiles});
+    });
+  });
   return result;
 }
 
-/// Which of two words stands at `key`: the first one where none does.
-template <typename Choice>
-Choice choice(const io::JsonObject& root, std::string_view key, const std::array<std::string_view, 2>& words) {
-  const std::string word = root.text_or(key, words.front());
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end()) {
-    (root.place() / key).fail("unknown word " + base::unknown_name(io::printable(word), words));
-  }
-  return static_cast<Choice>(found - words.begin());
-}
-
 kernels::KernelLibrarySpec read_library(const json& document, const std::string& file) {
-  constexpr std::array<std::string_view, 16> kKeys = {"name",
-                                                      "evidence",
-                                                      "source",
-                                                      "tiles",
-                                                      "integer_tiles",
-                                                      "integer_best_tiles",
-                                                      "sparse_tiles",
-                                                      "most_split_k",
-                                                      "integer_most_split_k",
-                                                      "sparse_most_split_k",
-                                                      "segment_k",
-                                                      "sparse_defaults",
-                                                      "swizzle",
-                                                      "sparse_swizzle",
-                                                      "f16_reduction_scheme",
-                                                      "fp8_accumulation"};
   const io::JsonObject root(document, {file, ""});
-  root.allow_only(kKeys);
+  root.allow_only({"name", "evidence", "source", "tiles", "integer_tiles", "integer_best_tiles", "sparse_tiles",
+                   "most_split_k", "integer_most_split_k", "sparse_most_split_k", "segment_k", "sparse_defaults",
+                   "swizzle", "sparse_swizzle", "f16_reduction_scheme", "fp8_accumulation"});
   root.text("name");
   read_evidence(root);
   kernels::KernelLibrarySpec library;
@@ -239,9 +183,10 @@ kernels::KernelLibrarySpec read_library(const json& document, const std::string&
   library.most_split_k = number("most_split_k", library.most_split_k, kMaxSplitK);
   library.integer_most_split_k = number("integer_most_split_k", library.most_split_k, kMaxSplitK);
   library.sparse_most_split_k = number("sparse_most_split_k", library.most_split_k, kMaxSplitK);
-  library.f16_reduction_scheme =
-      choice<kernels::ReductionScheme>(root, "f16_reduction_scheme", {"compute_type", "output_type"});
-  library.fp8_accumulation = choice<kernels::Fp8Accumulation>(root, "fp8_accumulation", {"fast", "promoted"});
+  library.f16_reduction_scheme = static_cast<kernels::ReductionScheme>(
+      root.choice("f16_reduction_scheme", {"compute_type", "output_type"}, "unknown word"));
+  library.fp8_accumulation =
+      static_cast<kernels::Fp8Accumulation>(root.choice("fp8_accumulation", {"fast", "promoted"}, "unknown word"));
   return library;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/config/named_file.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdint>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -31,14 +29,13 @@ std::vector<std::string> names_in(const std::filesystem::path& directory) {
 }
 
 std::vector<std::string> names_in(const std::vector<std::filesystem::path>& directories) {
-  std::vector<std::string> names;
+  std::set<std::string> names;
   for (const std::filesystem::path& directory : directories) {
-    const std::vector<std::string> here = names_in(directory);
-    names.insert(names.end(), here.begin(), here.end());
+    for (std::string& name : names_in(directory)) {
+      names.insert(std::move(name));
+    }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
+  return {names.begin(), names.end()};
 }
 
 std::filesystem::path named_path(const std::string& name_or_path, std::string_view what,
@@ -56,9 +53,8 @@ std::filesystem::path named_path(const std::string& name_or_path, std::string_vi
     }
   }
   const std::vector<std::string_view> allowed(names.begin(), names.end());
-  throw base::InputError(fmt::format("unknown {} {} in {}", what,
-                                     base::unknown_name(io::printable(name_or_path), allowed),
-                                     directories.front().string()));
+  io::refuse("unknown {} {} in {}", what, base::unknown_name(io::printable(name_or_path), allowed),
+             directories.front().string());
 }
 
 nlohmann::json read_named_file(const std::string& name_or_path, const std::filesystem::path& path) {
@@ -66,14 +62,13 @@ nlohmann::json read_named_file(const std::string& name_or_path, const std::files
   nlohmann::json document = io::parse_json(io::read_text_file(path, kMaxFileBytes), path.string());
   // Documents that the program writes say so; else each of its keys would be an error of its own.
   if (document.is_object() && document.contains("schema")) {
-    io::JsonPlace{path.string(), ""}.fail(
-        fmt::format("a file of the schema {} holds no numbers of hardware", io::describe(document["schema"])));
+    io::JsonPlace{path.string(), ""}.fail("a file of the schema {} holds no numbers of hardware",
+                                          io::describe(document["schema"]));
   }
   if (document.is_object() && document.contains("name") && !is_path(name_or_path) &&
       document["name"] != path.stem().string()) {
     (io::JsonPlace{path.string(), ""} / "name")
-        .fail(fmt::format("must be '{}', as the file is called, not {}", path.stem().string(),
-                          io::describe(document["name"])));
+        .fail("must be '{}', as the file is called, not {}", path.stem().string(), io::describe(document["name"]));
   }
   return document;
 }

@@ -49,10 +49,6 @@ void look_up_instruction(const mma::MmaInstruction& instruction, const GpuSpec& 
   mma::find_instruction(mma::find_target(gpu.numerics), instruction);
 }
 
-}  // namespace
-
-namespace {
-
 /// Throws where the tensor cores of `gpu` have no such multipliers, though PTX has the name.
 void require_multipliers(const mma::MmaInstruction& instruction, const GpuSpec& gpu) {
   const std::string& set = gpu.instruction_set.empty() ? gpu.numerics : gpu.instruction_set;
@@ -113,14 +109,9 @@ GemmRun ClosedFormTimer::launch(const kernels::GemmProblem& problem, const kerne
                                 const std::vector<kernels::GemmOperands>* /*operands*/) {
   kernels::GemmProblem at_any_clock = problem;
   at_any_clock.conditions.clock_mhz = 0;
-  const auto [found, is_new] = forms_.try_emplace({at_any_clock, overrides});
-  if (is_new) {
-    try {
-      found->second = forms_of(at_any_clock, overrides);
-    } catch (...) {
-      forms_.erase(found);
-      throw;
-    }
+  auto found = forms_.find({at_any_clock, overrides});
+  if (found == forms_.end()) {
+    found = forms_.emplace(std::pair(at_any_clock, overrides), forms_of(at_any_clock, overrides)).first;
   }
   const double mhz = clock_.mhz_of(problem.conditions, gpu_.boost_clock_mhz);
   std::optional<GemmRun> best;

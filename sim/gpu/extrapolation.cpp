@@ -46,11 +46,6 @@ std::int64_t cta_period_of(const GridExtent& extent) {
 // loops of others.
 constexpr std::int64_t kRoundsOfDrift = 4;
 
-/// CTAs of an SM until one period is like the next.
-std::int64_t warm_up_of(const GridExtent& extent) {
-  return base::round_up(kRoundsOfDrift * extent.resident, cta_period_of(extent));
-}
-
 /// CTAs of an SM to simulate, and how many periods more the whole grid has.
 struct Stretch {
   std::int64_t simulated = 0;
@@ -219,7 +214,7 @@ class Extrapolation {
       : extent_(extent),
         simulate_(simulate),
         cta_period_(cta_period_of(extent)),
-        warm_up_(warm_up_of(extent)),
+        warm_up_(base::round_up(kRoundsOfDrift * extent.resident, cta_period_)),
         last_round_counts_(extent.ctas < kManyRounds * extent.resident),
         ctas_(stretch_of(extent.ctas, last_round_counts_ ? warm_up_ + 1 : warm_up_, cta_period_)),
         several_periods_(ctas_.simulated > 2 * cta_period_) {}
@@ -331,7 +326,7 @@ class Extrapolation {
 
   const GridExtent& extent_;
   const std::function<GridTimes(const ShortGrid&)>& simulate_;
-  const std::int64_t cta_period_, warm_up_;
+  const std::int64_t cta_period_, warm_up_;  ///< CTAs of an SM: in a period, and until one is like the next
   const bool last_round_counts_;
   const Stretch ctas_;
   const bool several_periods_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "sim/gpu/clock_policy.h"
 #include "sim/gpu/cycle_budget.h"
 #include "sim/gpu/stall_shares.h"

@@ -22,8 +22,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -49,6 +47,15 @@ class TileTimes final : public sm::TileObserver {
  private:
   std::unordered_map<std::int64_t, std::vector<std::int64_t>> cycles_;
 };
+
+/// Shares of `counted` cycles, those of the whole GPU and the whole launch.
+StallShares whole_stalls(const sm::StallCycles& counted) {
+  StallShares shares;
+  const auto total = static_cast<double>(counted.total());
+  std::transform(counted.of.begin(), counted.of.end(), shares.of.begin(),
+                 [total](std::int64_t cycles) { return static_cast<double>(cycles) / total; });
+  return shares;
+}
 
 }  // namespace
 
@@ -266,23 +273,19 @@ class GemmSimulator::Impl {
   static GridTimes times_of(const GridRun& run, std::int64_t tiles, std::int64_t k_tiles, std::int64_t ctas,
                             const kernels::GemmTraffic& traffic, TileTimes& tile_times) {
     GridTimes times{run.cycles, {}};
-    const auto add = [&](std::int64_t cta, const std::vector<std::int64_t>& uses, std::vector<CtaTimes>& of_sm) {
-      auto at = uses.begin();
-      for (std::int64_t tile = cta; tile < tiles; tile += ctas, at += k_tiles) {
-        base::ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
-        of_sm.push_back({at[k_tiles - 1],
-                         {at, at + k_tiles},
-                         traffic.requested_bytes(isa::Operand::kA, tile, tile + 1) +
-                             traffic.requested_bytes(isa::Operand::kB, tile, tile + 1)});
-      }
-    };
     for (const std::vector<sm::CtaRecord>& records : run.ctas) {
       std::vector<CtaTimes>& of_sm = times.ctas.emplace_back();
       for (const sm::CtaRecord& record : records) {
-        add(record.cta, tile_times.take(record.cta), of_sm);
+        const std::vector<std::int64_t> uses = tile_times.take(record.cta);
+        auto at = uses.begin();
+        for (std::int64_t tile = record.cta; tile < tiles; tile += ctas, at += k_tiles) {
+          base::ensure(uses.end() - at >= k_tiles, "a CTA did not tell of its k-tiles");
+          of_sm.push_back({at[k_tiles - 1],
+                           {at, at + k_tiles},
+                           traffic.requested_bytes(isa::Operand::kA, tile, tile + 1) +
+                               traffic.requested_bytes(isa::Operand::kB, tile, tile + 1)});
+        }
       }
-    }
-    for (std::vector<CtaTimes>& of_sm : times.ctas) {
       std::sort(of_sm.begin(), of_sm.end(),
                 [](const CtaTimes& left, const CtaTimes& right) { return left.end < right.end; });
     }

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 namespace sptc::gpu {
 
@@ -31,27 +32,24 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const base::Clock& clock, const Gp
     return;
   }
   if (memory == Memory::kDramOutside) {
-    l2_ = std::make_unique<memory::L2BeforeDram>("l2", clock, spec.memory, spec.sms);
+    auto l2 = std::make_unique<memory::L2BeforeDram>("l2", clock, spec.memory, spec.sms);
+    outer_l2_ = l2.get();
+    memory_ = std::move(l2);
   } else {
     memory_ = std::make_unique<memory::MemorySystem>("memory", clock, spec.memory, spec.sms);
   }
   for (std::size_t i = 0; i < sms_.size(); ++i) {
-    sms_[i]->async_copy.memory.bind(memory_ports()->socket(i));
+    sms_[i]->async_copy.memory.bind(memory_->socket(i));
   }
 }
 
-memory::MemoryPorts* Gpu::memory_ports() {
-  return memory_ ? static_cast<memory::MemoryPorts*>(memory_.get()) : l2_.get();
-}
-
 void Gpu::observe_memory(const memory::MemoryPorts::Observer& observer) {
-  if (memory::MemoryPorts* const ports = memory_ports()) {
-    ports->observe(observer);
+  if (memory_) {
+    memory_->observe(observer);
   }
 }
 
 Gpu::~Gpu() {
-  l2_.reset();
   memory_.reset();
   for (; !sms_.empty(); sms_.pop_back()) {
     links_.pop_back();
@@ -59,7 +57,7 @@ Gpu::~Gpu() {
 }
 
 void Gpu::simulate() {
-  if (memory_) {
+  if (memory_ && outer_l2_ == nullptr) {
     base::run_events();  // until nothing is left to happen
     return;
   }
@@ -99,9 +97,6 @@ GridRun Gpu::run(const sm::KernelLaunch& launched, const memory::L2Contents& l2)
   if (memory_) {
     memory_->reset(clock_mhz_, l2);
   }
-  if (l2_) {
-    l2_->reset(clock_mhz_, l2);
-  }
   for (const auto& sm : sms_) {
     sm->start_grid(start, kernel.shared_memory);
   }
@@ -135,8 +130,8 @@ GridRun Gpu::take_records(std::int64_t start) {
 }
 
 memory::MemoryBytes Gpu::memory_counters() const {
-  base::ensure(memory_ || l2_, "a memory outside counts nothing here");
-  return memory_ ? memory_->counters() : l2_->counters();
+  base::ensure(memory_ != nullptr, "a memory outside counts nothing here");
+  return memory_->counters();
 }
 
 tensor_core::Activity Gpu::activity() const {

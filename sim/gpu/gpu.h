@@ -4,8 +4,8 @@
 #include "sim/gpu/cta_scheduler.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/hardware/memory/l2_before_dram.h"
-#include "sim/hardware/memory/l2_contents.h"
 #include "sim/hardware/memory/memory_system.h"
+#include "sim/hardware/memory/transfer_limits.h"
 #include "sim/hardware/sm/sm.h"
 
 #include <cstdint>
@@ -58,7 +58,7 @@ class Gpu : public sc_core::sc_module {
   const base::Clock& clock() const { return clock_; }
   const std::vector<std::unique_ptr<sm::Sm>>& sms() const { return sms_; }
   /// The L2 of kDramOutside.
-  memory::L2BeforeDram& l2() { return *l2_; }
+  memory::L2BeforeDram& l2() { return *outer_l2_; }
 
  private:
   /// The wires between one SM and the CTA scheduler.
@@ -71,7 +71,6 @@ class Gpu : public sc_core::sc_module {
   /// What the CTA units have recorded since cycle `start`, from which the result counts.
   GridRun take_records(std::int64_t start);
   void simulate();
-  memory::MemoryPorts* memory_ports();  ///< null where the memory is outside
   bool busy() const;
   /// Grows where an instruction is issued or a transaction is answered.
   std::int64_t progress() const;
@@ -80,8 +79,8 @@ class Gpu : public sc_core::sc_module {
   const base::Clock& clock_;
   CtaScheduler scheduler_;
   std::vector<std::unique_ptr<sm::Sm>> sms_;
-  std::unique_ptr<memory::MemorySystem> memory_;  ///< of kModelled
-  std::unique_ptr<memory::L2BeforeDram> l2_;      ///< of kDramOutside
+  std::unique_ptr<memory::MemorySystem> memory_;  ///< null of kOutside
+  memory::L2BeforeDram* outer_l2_ = nullptr;      ///< the same of kDramOutside
   double clock_mhz_;
   std::vector<std::unique_ptr<Links>> links_;
 };

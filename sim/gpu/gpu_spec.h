@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/error.h"
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
+#include "models/sparsity/pattern.h"
 #include "sim/hardware/memory/memory_spec.h"
 #include "sim/hardware/sm/sm_spec.h"
 #include "sim/kernels/kernel_library_spec.h"
@@ -9,14 +13,6 @@
 
 #include <memory>
 #include <string>
-
-namespace sptc::mma {
-struct MmaInstruction;
-struct StepRules;
-}  // namespace sptc::mma
-namespace sptc::sparsity {
-struct Pattern;
-}  // namespace sptc::sparsity
 
 namespace sptc::gpu {
 
@@ -42,10 +38,20 @@ struct GpuSpec {
 
   /// The arithmetic of `instruction`: of the numerics, with the accumulator of the tensor cores.
   /// Throws InputError where the numerics have no such instruction.
-  mma::StepRules step_rules(const mma::MmaInstruction& instruction) const;
+  mma::StepRules step_rules(const mma::MmaInstruction& instruction) const {
+    return mma::with_accumulator(mma::step_rules(numerics, instruction), sm.tensor_core.accumulator_design(),
+                                 instruction);
+  }
 
   /// Throws InputError where the selector has too few inputs for `what`, on weights at `pattern`.
-  void require_selector(const sparsity::Pattern& pattern, const std::string& what) const;
+  void require_selector(const sparsity::Pattern& pattern, const std::string& what) const {
+    const int inputs = sm.tensor_core.selector_inputs;
+    if (pattern.candidates() > inputs) {
+      throw base::InputError("'" + name + "' cannot run " + what + ": its selector has " + std::to_string(inputs) +
+                             (inputs == 1 ? " input" : " inputs") + " and the pattern needs " +
+                             std::to_string(pattern.candidates()));
+    }
+  }
 
   bool operator==(const GpuSpec&) const = default;
 

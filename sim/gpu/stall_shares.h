@@ -10,9 +10,16 @@ namespace sptc::gpu {
 using StallShares = sm::ByReason<double>;
 
 /// `shares` where the tensor cores multiply for the part `mma`: the others keep their proportions.
-StallShares with_mma(StallShares shares, double mma);
-
-/// Shares of `counted` cycles, those of the whole GPU and the whole launch.
-StallShares whole_stalls(const sm::StallCycles& counted);
+inline StallShares with_mma(StallShares shares, double mma) {
+  const double others = shares.total() - shares[sm::StallReason::kMma];
+  if (others <= 0) {
+    return shares;  // nothing else was seen
+  }
+  for (double& share : shares.of) {
+    share *= (1 - mma) / others;
+  }
+  shares[sm::StallReason::kMma] = mma;
+  return shares;
+}
 
 }  // namespace sptc::gpu

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <utility>
 
 namespace sptc::gpu {
 namespace {
@@ -44,39 +42,22 @@ std::vector<std::string> parts_of(const std::string& scope) {
 
 }  // namespace
 
-std::string VcdDump::Declaration::id() const {
-  return identifier(number);
-}
-
 VcdDump::Signal VcdDump::add(const std::string& scope, const std::string& name, int width) {
   signals_.push_back({scope, name, width, signals_.size()});
   return signals_.size() - 1;
 }
 
-VcdDump::Signal VcdDump::add_text(const std::string& scope, const std::string& name) {
-  return add(scope, name, kText);
-}
-
-void VcdDump::set(std::int64_t cycle, Signal signal, std::uint64_t value) {
-  add_change(cycle, signal, value);
-}
-
-void VcdDump::set_undefined(std::int64_t cycle, Signal signal) {
-  add_change(cycle, signal, std::nullopt);
-}
-
 void VcdDump::set_text(std::int64_t cycle, Signal signal, std::string_view text) {
   const std::string word = without_blanks(text);
   const auto found = std::find(texts_.begin(), texts_.end(), word);
+  const auto place = static_cast<std::uint64_t>(found - texts_.begin());
   if (found == texts_.end()) {
     texts_.push_back(word);
-    add_change(cycle, signal, texts_.size() - 1);
-  } else {
-    add_change(cycle, signal, static_cast<std::uint64_t>(std::distance(texts_.begin(), found)));
   }
+  set(cycle, signal, place);
 }
 
-void VcdDump::add_change(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value) {
+void VcdDump::set(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value) {
   if (cycle < window_.last) {
     changes_.push_back({std::max(cycle, window_.first), signal, value});
   }
@@ -84,16 +65,16 @@ void VcdDump::add_change(std::int64_t cycle, Signal signal, std::optional<std::u
 
 std::string VcdDump::value_text(const Declaration& declaration, const std::optional<std::uint64_t>& value) const {
   if (declaration.width == kText) {
-    return fmt::format("s{} {}\n", value ? texts_[*value] : "x", declaration.id());
+    return fmt::format("s{} {}\n", value ? texts_[*value] : "x", identifier(declaration.number));
   }
   if (declaration.width == 1) {
-    return fmt::format("{}{}\n", value ? std::to_string(*value & 1) : "x", declaration.id());
+    return fmt::format("{}{}\n", value ? std::to_string(*value & 1) : "x", identifier(declaration.number));
   }
   if (!value) {
-    return fmt::format("bx {}\n", declaration.id());
+    return fmt::format("bx {}\n", identifier(declaration.number));
   }
   const std::uint64_t mask = declaration.width < 64 ? (std::uint64_t{1} << declaration.width) - 1 : ~std::uint64_t{0};
-  return fmt::format("b{:b} {}\n", *value & mask, declaration.id());
+  return fmt::format("b{:b} {}\n", *value & mask, identifier(declaration.number));
 }
 
 void VcdDump::declare(std::string& out) const {
@@ -115,7 +96,8 @@ void VcdDump::declare(std::string& out) const {
     go_to(parts_of(signal.scope));
     const bool is_text = signal.width == kText;
     out += fmt::format("$var {} {} {} {}{} $end\n", is_text ? "string" : "wire", is_text ? 1 : signal.width,
-                       signal.id(), signal.name, signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "");
+                       identifier(signal.number), signal.name,
+                       signal.width > 1 ? fmt::format(" [{}:0]", signal.width - 1) : "");
   }
   go_to({});
 }

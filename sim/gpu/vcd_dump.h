@@ -21,12 +21,13 @@ class VcdDump {
 
   explicit VcdDump(const LogWindow& window) : window_(window) {}
 
-  /// A number of `width` bits in `scope` ("sub_partition0.fetch").
-  Signal add(const std::string& scope, const std::string& name, int width);
-  Signal add_text(const std::string& scope, const std::string& name);
+  static constexpr int kText = 0;  ///< width of strings
 
-  void set(std::int64_t cycle, Signal signal, std::uint64_t value);
-  void set_undefined(std::int64_t cycle, Signal signal);
+  /// A number of `width` bits, or a string, in `scope` ("sub_partition0.fetch").
+  Signal add(const std::string& scope, const std::string& name, int width = kText);
+
+  /// Without a value the signal is undefined.
+  void set(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value);
   void set_text(std::int64_t cycle, Signal signal, std::string_view text);
 
   /// The file: `period_ps` is that of a cycle, and a signal `clock` rises at the begin of each.
@@ -36,12 +37,9 @@ class VcdDump {
   std::string save_file(const std::string& vcd_file, std::int64_t period_ps) const;
 
  private:
-  static constexpr int kText = 0;  ///< width of strings
-
   struct Declaration {
     std::string scope, name;
     int width;
-    std::string id() const;
     std::size_t number;
   };
   struct Change {
@@ -50,7 +48,6 @@ class VcdDump {
     std::optional<std::uint64_t> value;  ///< of a text: its place in texts_
   };
 
-  void add_change(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value);
   std::string value_text(const Declaration& declaration, const std::optional<std::uint64_t>& value) const;
   void declare(std::string& out) const;
   std::int64_t first_valid() const;

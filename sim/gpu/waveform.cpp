@@ -7,6 +7,7 @@
 #include "sim/hardware/sm/sub_partition.h"
 
 #include <map>
+#include <optional>
 
 namespace sptc::gpu {
 namespace {
@@ -31,8 +32,17 @@ std::uint64_t as_bits(std::int64_t value) {
 class Waveform::Partition {
  public:
   Partition(Waveform& waveform, const base::Clock& clock, sm::SubPartition& seen)
-      : waveform_(waveform), dump_(waveform.dump_), clock_(clock), seen_(seen) {
-    add_signals();
+      : waveform_(waveform),
+        dump_(waveform.dump_),
+        clock_(clock),
+        seen_(seen),
+        row_(waveform.element_.row),
+        col_(waveform.element_.col) {
+    for (const Signal signal : {issue_valid_, fetch_.valid, select_.valid, multiply_.valid, add_.valid, round_.valid}) {
+      dump_.set(0, signal, 0);
+    }
+    dump_.set(0, issue_ready_, 1);
+    dump_.set(0, fetch_ready_, 1);
     tensor_core::TensorCore& core = seen.tensor_core;
     seen.issue.add_tap([this](const tensor_core::MmaIssue& issue) { show_issue(issue); });
     seen.operands_read.add_tap([this](const tensor_core::OperandsReadToken&) {
@@ -69,55 +79,19 @@ class Waveform::Partition {
   };
 
   std::int64_t now() const { return clock_.now(); }
-  std::string scope(const char* stage) const { return std::string(seen_.basename()) + "." + stage; }
 
-  Stage add_stage(const char* stage) {
-    return {dump_.add(scope(stage), "valid", 1), dump_.add(scope(stage), "instruction", kNumber),
-            dump_.add(scope(stage), "step", kNumber)};
+  Signal add(const char* stage, const std::string& name, int width = VcdDump::kText) {
+    return dump_.add(std::string(seen_.basename()) + "." + stage, name, width);
   }
-  Signals add_all(const char* stage, const std::string& name, int count, int width) {
+  Stage add_stage(const char* stage) {
+    return {add(stage, "valid", 1), add(stage, "instruction", kNumber), add(stage, "step", kNumber)};
+  }
+  Signals add_all(const char* stage, const std::string& name, int width) {
     Signals signals;
-    for (int i = 0; i < count; ++i) {
-      signals.push_back(dump_.add(scope(stage), name + "_" + std::to_string(i), width));
+    for (int i = 0; i < kProducts; ++i) {
+      signals.push_back(add(stage, name + "_" + std::to_string(i), width));
     }
     return signals;
-  }
-
-  void add_signals() {
-    issue_valid_ = dump_.add(scope("issue"), "valid", 1);
-    issue_ready_ = dump_.add(scope("issue"), "ready", 1);
-    instruction_ = dump_.add(scope("issue"), "instruction", kNumber);
-    warp_ = dump_.add(scope("issue"), "warp", kNumber);
-    cta_ = dump_.add(scope("issue"), "cta", kNumber);
-    opcode_ = dump_.add_text(scope("issue"), "opcode");
-    operation_ = dump_.add_text(scope("issue"), "operation");
-    variant_ = dump_.add_text(scope("issue"), "variant");
-    fetch_ = add_stage("fetch");
-    fetch_ready_ = dump_.add(scope("fetch"), "ready", 1);
-    metadata_ = add_all("fetch", "metadata", kProducts, 4);
-    c_word_ = dump_.add(scope("fetch"), "c_word", kWord);
-    select_ = add_stage("select");
-    row_of_b_ = add_all("select", "row_of_b", kProducts, 8);
-    a_word_ = add_all("select", "a_word", kProducts, kWord);
-    a_ = add_all("select", "a", kProducts, kNumber);
-    b_word_ = add_all("select", "b_word", kProducts, kWord);
-    b_ = add_all("select", "b", kProducts, kNumber);
-    multiply_ = add_stage("multiply");
-    product_ = add_all("multiply", "product", kProducts, kNumber);
-    exponent_ = add_all("multiply", "exponent", kProducts, kNumber);
-    max_exponent_ = dump_.add(scope("multiply"), "max_exponent", kNumber);
-    add_ = add_stage("align_add");
-    addend_ = add_all("align_add", "addend", kProducts, kNumber);
-    accumulator_ = dump_.add(scope("align_add"), "addend_c", kNumber);
-    sum_ = dump_.add(scope("align_add"), "sum", kSum);
-    round_ = add_stage("round");
-    word_ = dump_.add(scope("round"), "word", kWord);
-    stall_ = dump_.add_text(seen_.basename(), "stall");
-    for (const Signal signal : {issue_valid_, fetch_.valid, select_.valid, multiply_.valid, add_.valid, round_.valid}) {
-      dump_.set(0, signal, 0);
-    }
-    dump_.set(0, issue_ready_, 1);
-    dump_.set(0, fetch_ready_, 1);
   }
 
   void pulse(Signal valid) {
@@ -139,7 +113,7 @@ class Waveform::Partition {
       if (i < used) {
         dump_.set(now(), signal, as_bits(value_at(i)));
       } else {
-        dump_.set_undefined(now(), signal);
+        dump_.set(now(), signal, std::nullopt);
       }
     }
   }
@@ -162,13 +136,12 @@ class Waveform::Partition {
     ++inside_;
     enter(fetch_, token.issue.id, 0);
     show_ready(fetch_ready_, inside_ < seen_.tensor_core.spec().instruction_window);
-    const int row = waveform_.element_.row, col = waveform_.element_.col;
     // A pattern of one's own has indices and no nibbles.
     const bool has_nibbles = instruction.sparse && !instruction.pattern;
     const int groups = has_nibbles ? instruction.shape.k / instruction.sparse_pattern().group : 0;
-    show(metadata_, token.payload ? groups : 0, [&](int group) { return token.payload->nibbles[row][group]; });
+    show(metadata_, token.payload ? groups : 0, [&](int group) { return token.payload->nibbles[row_][group]; });
     if (!token.payload) {
-      dump_.set_undefined(now(), c_word_);
+      dump_.set(now(), c_word_, std::nullopt);
       return;
     }
     mma::OperandWords& words = words_[token.issue.id];
@@ -179,66 +152,88 @@ class Waveform::Partition {
     token.issue.registers->gather({at(registers.a), at(registers.b), at(registers.c),
                                    registers.metadata.count > 0 ? at(registers.metadata) : nullptr, registers.selector},
                                   words);
-    dump_.set(now(), c_word_, words.c[row][col]);
+    dump_.set(now(), c_word_, words.c[row_][col_]);
   }
 
   void show_selected(const tensor_core::SelectedToken& token) {
     enter(select_, token.issue.id, token.step);
     const mma::StepContext& context = *token.issue.context;
     const int width = token.payload ? context.rules.products_per_step : 0;
-    const int row = waveform_.element_.row, col = waveform_.element_.col;
     const mma::SelectedOperands* const selected = token.payload.get();
-    show(row_of_b_, width, [&](int t) { return selected->b_row[row][t]; });
-    show(a_, width, [&](int t) { return selected->a.significand[row][t]; });
-    show(b_, width, [&](int t) { return selected->b.significand[row * context.rules.products_per_step + t][col]; });
+    show(row_of_b_, width, [&](int t) { return selected->b_row[row_][t]; });
+    show(a_, width, [&](int t) { return selected->a.significand[row_][t]; });
+    show(b_, width, [&](int t) { return selected->b.significand[row_ * context.rules.products_per_step + t][col_]; });
     const auto words = words_.find(token.issue.id);
     const int known = words == words_.end() ? 0 : width;
     const int a_bits = numerics::storage_bits(context.instruction.a_type);
     const int b_bits = numerics::storage_bits(context.instruction.b_type);
-    show(a_word_, known, [&](int t) { return element_of(words->second.a[row], token.step * width + t, a_bits); });
-    show(b_word_, known, [&](int t) { return element_of(words->second.b[col], selected->b_row[row][t], b_bits); });
+    show(a_word_, known, [&](int t) { return element_of(words->second.a[row_], token.step * width + t, a_bits); });
+    show(b_word_, known, [&](int t) { return element_of(words->second.b[col_], selected->b_row[row_][t], b_bits); });
   }
 
   void show_products(const tensor_core::ProductsToken& token) {
     enter(multiply_, token.issue.id, token.step);
     const int stride = token.issue.context->rules.products_per_step;
     const int width = token.payload ? stride : 0;
-    const int row = waveform_.element_.row, col = waveform_.element_.col;
     const mma::Products* const products = token.payload.get();
-    show(product_, width, [&](int t) { return products->significand[row * stride + t][col]; });
-    show(exponent_, width, [&](int t) { return products->exponent[row * stride + t][col]; });
-    show({max_exponent_}, products ? 1 : 0, [&](int) { return products->max_exponent[row][col]; });
+    show(product_, width, [&](int t) { return products->significand[row_ * stride + t][col_]; });
+    show(exponent_, width, [&](int t) { return products->exponent[row_ * stride + t][col_]; });
+    show({max_exponent_}, products ? 1 : 0, [&](int) { return products->max_exponent[row_][col_]; });
   }
 
   void show_sums(const tensor_core::SumsToken& token) {
     enter(add_, token.issue.id, token.step);
     const int width = token.payload ? token.issue.context->rules.products_per_step : 0;
-    const int row = waveform_.element_.row, col = waveform_.element_.col;
     const mma::AlignedSums* const sums = token.payload.get();
-    const auto addend = [&](int t) { return sums->addend[row * (kProducts + 1) + t][col]; };
+    const auto addend = [&](int t) { return sums->addend[row_ * (kProducts + 1) + t][col_]; };
     show(addend_, width, addend);
     show({accumulator_}, sums ? 1 : 0, [&](int) { return addend(width); });
-    show({sum_}, sums ? 1 : 0, [&](int) { return sums->sum[row][col]; });
+    show({sum_}, sums ? 1 : 0, [&](int) { return sums->sum[row_][col_]; });
   }
 
   void show_word(std::uint64_t id, int step, const mma::RoundedResults* results) {
     enter(round_, id, step);
-    show({word_}, results ? 1 : 0, [&](int) { return results->word[waveform_.element_.row][waveform_.element_.col]; });
+    show({word_}, results ? 1 : 0, [&](int) { return results->word[row_][col_]; });
   }
 
   Waveform& waveform_;
   VcdDump& dump_;
   const base::Clock& clock_;
   sm::SubPartition& seen_;
+  const int row_, col_;                               ///< of D
   int waiting_ = 0;                                   ///< instructions between scheduler and operand fetch
   int inside_ = 0;                                    ///< instructions between operand fetch and multipliers
   std::map<std::uint64_t, mma::OperandWords> words_;  ///< of the instructions inside
-  Signal stall_ = 0;
-  Signal issue_valid_ = 0, issue_ready_ = 0, instruction_ = 0, warp_ = 0, cta_ = 0;
-  Signal opcode_ = 0, operation_ = 0, variant_ = 0;
-  Stage fetch_, select_, multiply_, add_, round_;
-  Signal fetch_ready_ = 0, c_word_ = 0, max_exponent_ = 0, accumulator_ = 0, sum_ = 0, word_ = 0;
-  Signals metadata_, row_of_b_, a_, b_, a_word_, b_word_, product_, exponent_, addend_;
+  // Signals, in the order of the file.
+  const Signal issue_valid_ = add("issue", "valid", 1);
+  const Signal issue_ready_ = add("issue", "ready", 1);
+  const Signal instruction_ = add("issue", "instruction", kNumber);
+  const Signal warp_ = add("issue", "warp", kNumber);
+  const Signal cta_ = add("issue", "cta", kNumber);
+  const Signal opcode_ = add("issue", "opcode");
+  const Signal operation_ = add("issue", "operation");
+  const Signal variant_ = add("issue", "variant");
+  const Stage fetch_ = add_stage("fetch");
+  const Signal fetch_ready_ = add("fetch", "ready", 1);
+  const Signals metadata_ = add_all("fetch", "metadata", 4);
+  const Signal c_word_ = add("fetch", "c_word", kWord);
+  const Stage select_ = add_stage("select");
+  const Signals row_of_b_ = add_all("select", "row_of_b", 8);
+  const Signals a_word_ = add_all("select", "a_word", kWord);
+  const Signals a_ = add_all("select", "a", kNumber);
+  const Signals b_word_ = add_all("select", "b_word", kWord);
+  const Signals b_ = add_all("select", "b", kNumber);
+  const Stage multiply_ = add_stage("multiply");
+  const Signals product_ = add_all("multiply", "product", kNumber);
+  const Signals exponent_ = add_all("multiply", "exponent", kNumber);
+  const Signal max_exponent_ = add("multiply", "max_exponent", kNumber);
+  const Stage add_ = add_stage("align_add");
+  const Signals addend_ = add_all("align_add", "addend", kNumber);
+  const Signal accumulator_ = add("align_add", "addend_c", kNumber);
+  const Signal sum_ = add("align_add", "sum", kSum);
+  const Stage round_ = add_stage("round");
+  const Signal word_ = add("round", "word", kWord);
+  const Signal stall_ = dump_.add(seen_.basename(), "stall");
 };
 
 void Waveform::attach(Gpu& gpu) {

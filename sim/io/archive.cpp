@@ -4,8 +4,6 @@
 #include "models/base/error.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <archive.h>
 #include <archive_entry.h>
@@ -78,7 +76,7 @@ class Archive::Source {
       got = std::fread(read_.data(), 1, read_.size(), file_.get());
     } while (got == 0 && std::ferror(file_.get()) != 0 && errno == EINTR);
     if (got == 0 && std::ferror(file_.get()) != 0) {
-      throw base::InputError(fmt::format("{}: cannot be read: {}", name_, std::strerror(errno)));
+      refuse("{}: cannot be read: {}", name_, std::strerror(errno));
     }
     taken_ += got;
     gzip_.next_in = reinterpret_cast<Bytef*>(read_.data());
@@ -104,8 +102,7 @@ class Archive::Source {
       if (between_members_) {
         ::inflateReset(&gzip_);
       } else if (status != Z_OK && status != Z_BUF_ERROR) {
-        throw base::InputError(fmt::format("{}: the gzip data are damaged: {}", name_,
-                                           gzip_.msg != nullptr ? gzip_.msg : "unknown reason"));
+        refuse("{}: the gzip data are damaged: {}", name_, gzip_.msg != nullptr ? gzip_.msg : "unknown reason");
       }
     }
     return {unpacked_.data(), unpacked_.size() - gzip_.avail_out};
@@ -204,8 +201,7 @@ std::string Archive::contents(std::uint64_t bytes) {
     text.resize(before + got);
   } while (got > 0 && text.size() <= bytes);
   if (text.size() != bytes) {
-    throw base::InputError(fmt::format("{}: is said to have {} bytes, but has {}", place(), bytes,
-                                       got > 0 ? "more" : std::to_string(text.size())));
+    refuse("{}: is said to have {} bytes, but has {}", place(), bytes, got > 0 ? "more" : std::to_string(text.size()));
   }
   return text;
 }
@@ -225,17 +221,15 @@ void Archive::check(int status) const {
     throw std::bad_alloc();
   }
   const char* const reason = ::archive_error_string(handle_.get());
-  throw base::InputError(
-      fmt::format("{}: cannot be unpacked: it is cut off, damaged or of a kind that is not read ({})", place(),
-                  printable(reason != nullptr ? reason : "no reason known")));
+  refuse("{}: cannot be unpacked: it is cut off, damaged or of a kind that is not read ({})", place(),
+         printable(reason != nullptr ? reason : "no reason known"));
 }
 
 void Archive::require_bound() const {
   const auto filtered = source_ ? std::max<la_int64_t>(0, ::archive_filter_bytes(handle_.get(), 0)) : 0;
   const std::uint64_t unpacked = std::max(unpacked_, static_cast<std::uint64_t>(filtered));
   if (unpacked > bound_.free && unpacked / bound_.ratio > (source_ ? source_->taken() : zip_bytes_)) {
-    throw base::InputError(fmt::format(
-        "{}: unpacks to more than {} times its size; unpack it first where that is right", name_, bound_.ratio));
+    refuse("{}: unpacks to more than {} times its size; unpack it first where that is right", name_, bound_.ratio);
   }
 }
 

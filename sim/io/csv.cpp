@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/csv.h"
 
-#include "models/base/error.h"
-
-#include <fmt/format.h>
+#include "sim/io/text_file.h"
 
 namespace sptc::io {
 namespace {
@@ -83,9 +81,7 @@ class CsvParser {
     return field;
   }
 
-  [[noreturn]] void fail(std::string_view problem) const {
-    throw base::InputError(fmt::format("{}:{}: {}", file_, line_, problem));
-  }
+  [[noreturn]] void fail(std::string_view problem) const { refuse("{}:{}: {}", file_, line_, problem); }
 
   std::string_view text_;
   const std::string& file_;

@@ -69,7 +69,7 @@ void announce_output(std::string_view option, const std::filesystem::path& path)
   }
   const auto [found, fresh] = file_use.outputs.insert({file, {std::string(option), shown}});
   if (!fresh) {
-    throw base::InputError(fmt::format("{} {}: {} names the same file", option, shown, found->second.option));
+    refuse("{} {}: {} names the same file", option, shown, found->second.option);
   }
 }
 

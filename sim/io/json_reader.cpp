@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/json_reader.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/text_file.h"
 
@@ -63,7 +62,7 @@ class StrictnessCheck : public nlohmann::json_sax<json> {
 
   bool enter(bool is_array) {
     if (levels_.size() >= kMaxDepth) {
-      where().fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+      where().fail("nested deeper than {} levels", kMaxDepth);
     }
     levels_.push_back({is_array, 0, {}, {}});
     return true;
@@ -128,25 +127,23 @@ JsonPlace JsonPlace::operator/(std::size_t index) const {
 }
 
 void JsonPlace::fail(std::string_view problem) const {
-  throw base::InputError(fmt::format("{}: {}: {}", printable(file), pointer.empty() ? "top level" : pointer, problem));
+  refuse("{}: {}: {}", printable(file), pointer.empty() ? "top level" : pointer, problem);
 }
 
 json parse_json(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   text.remove_prefix(text.starts_with(kByteOrderMark) ? kByteOrderMark.size() : 0);
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) {
-    throw base::InputError(
-        fmt::format("{}: {}: not valid JSON: a NUL byte", printable(file), line_and_column(text, nul + 1)));
+    refuse("{}: {}: not valid JSON: a NUL byte", printable(file), line_and_column(text, nul + 1));
   }
   try {
     StrictnessCheck check(file);
     json::sax_parse(text.begin(), text.end(), &check);
     return json::parse(text.begin(), text.end());
   } catch (const json::parse_error& error) {
-    throw base::InputError(fmt::format("{}: {}: not valid JSON {}", printable(file), line_and_column(text, error.byte),
-                                       reason(error.what())));
+    refuse("{}: {}: not valid JSON {}", printable(file), line_and_column(text, error.byte), reason(error.what()));
   } catch (const json::exception& error) {  // a number beyond double
-    throw base::InputError(fmt::format("{}: not valid JSON: {}", printable(file), reason(error.what())));
+    refuse("{}: not valid JSON: {}", printable(file), reason(error.what()));
   }
 }
 
@@ -162,7 +159,7 @@ std::string describe(const json& value) {
 
 JsonObject::JsonObject(const json& value, JsonPlace place) : value_(value), place_(std::move(place)) {
   if (!value_.is_object()) {
-    place_.fail(fmt::format("must be an object, not {}", describe(value_)));
+    place_.fail("must be an object, not {}", describe(value_));
   }
 }
 
@@ -177,7 +174,7 @@ void JsonObject::allow_only(std::span<const std::string_view> keys) const {
 const json& JsonObject::require(std::string_view key) const {
   const auto found = value_.find(key);
   if (found == value_.end()) {
-    place_.fail(fmt::format("the key '{}' is missing", key));
+    place_.fail("the key '{}' is missing", key);
   }
   return *found;
 }
@@ -197,7 +194,7 @@ bool JsonObject::boolean_or(std::string_view key, bool absent) const {
   }
   const json& found = require(key);
   if (!found.is_boolean()) {
-    (place_ / key).fail(fmt::format("must be true or false, not {}", describe(found)));
+    (place_ / key).fail("must be true or false, not {}", describe(found));
   }
   return found.get<bool>();
 }
@@ -205,7 +202,7 @@ bool JsonObject::boolean_or(std::string_view key, bool absent) const {
 std::string JsonObject::text(std::string_view key) const {
   const json& found = require(key);
   if (!found.is_string() || found.get_ref<const std::string&>().empty()) {
-    (place_ / key).fail(fmt::format("must be a string that is not empty, not {}", describe(found)));
+    (place_ / key).fail("must be a string that is not empty, not {}", describe(found));
   }
   return found.get<std::string>();
 }
@@ -214,21 +211,14 @@ std::string JsonObject::text_or(std::string_view key, std::string_view absent) c
   return has(key) ? text(key) : std::string(absent);
 }
 
-std::size_t JsonObject::choice(std::string_view key, std::span<const std::string_view> words) const {
-  if (!has(key)) {
-    return 0;
-  }
-  const std::string word = text(key);
-  const auto found = std::find(words.begin(), words.end(), word);
-  if (found == words.end()) {
-    (place_ / key).fail("must be one of " + base::unknown_name(printable(word), words));
-  }
-  return static_cast<std::size_t>(found - words.begin());
+std::size_t JsonObject::choice(std::string_view key, std::span<const std::string_view> words,
+                               std::string_view unknown) const {
+  return has(key) ? parsed(key, [&](const std::string& word) { return place_among(words, word, unknown); }) : 0;
 }
 
 void JsonObject::require_schema(std::string_view schema) const {
   if (const std::string found = text("schema"); found != schema) {
-    (place_ / "schema").fail(fmt::format("must be \"{}\", not '{}'", schema, printable(found)));
+    (place_ / "schema").fail("must be \"{}\", not '{}'", schema, printable(found));
   }
 }
 
@@ -239,7 +229,7 @@ JsonObject JsonObject::object(std::string_view key) const {
 const json& JsonObject::array(std::string_view key) const {
   const json& found = require(key);
   if (!found.is_array()) {
-    (place_ / key).fail(fmt::format("must be an array, not {}", describe(found)));
+    (place_ / key).fail("must be an array, not {}", describe(found));
   }
   if (found.empty()) {
     (place_ / key).fail("must not be empty");
@@ -257,7 +247,7 @@ std::int64_t to_integer(const json& value, const JsonPlace& place, std::int64_t 
   const bool fits = value.is_number_integer() &&
                     !(value.is_number_unsigned() && value.get<std::uint64_t>() > static_cast<std::uint64_t>(INT64_MAX));
   if (!fits || value.get<std::int64_t>() < min || value.get<std::int64_t>() > max) {
-    place.fail(fmt::format("must be an integer from {} to {}, not {}", min, max, describe(value)));
+    place.fail("must be an integer from {} to {}, not {}", min, max, describe(value));
   }
   return value.get<std::int64_t>();
 }

@@ -90,16 +90,27 @@ class JsonObject {
     const std::string word = text(key);
     return (place_ / key).named([&] { return parse(word); });
   }
-  /// The place of the text among `words`; 0 where the key is absent.
-  std::size_t choice(std::string_view key, std::span<const std::string_view> words) const;
-  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words) const {
-    return choice(key, std::span(words.begin(), words.size()));
+  /// The place of the text among `words`, of which another is `unknown`; 0 where the key is absent.
+  std::size_t choice(std::string_view key, std::span<const std::string_view> words,
+                     std::string_view unknown = "must be one of") const;
+  std::size_t choice(std::string_view key, std::initializer_list<std::string_view> words,
+                     std::string_view unknown = "must be one of") const {
+    return choice(key, std::span(words.begin(), words.size()), unknown);
   }
   /// Refuses any other text than `schema` at "schema".
   void require_schema(std::string_view schema) const;
   JsonObject object(std::string_view key) const;
   /// An array that is not empty.
   const nlohmann::json& array(std::string_view key) const;
+  /// Shows `visit` each element of array(), and its place.
+  template <typename Visit>
+  void each(std::string_view key, Visit visit) const {
+    const JsonPlace place = place_ / key;
+    std::size_t i = 0;
+    for (const nlohmann::json& element : array(key)) {
+      visit(element, place / i++);
+    }
+  }
 
  private:
   const nlohmann::json& value_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/memory_guard.h"
 
-#include "models/base/error.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -47,8 +47,7 @@ std::string shown(std::uint64_t bytes) {
 
 void require_memory(std::uint64_t bytes, std::string_view what) {
   if (const std::uint64_t available = std::min(mem_available(), control_group_limit()); bytes > available) {
-    throw base::InputError(
-        fmt::format("{}: needs {} of memory, but this machine has {} available", what, shown(bytes), shown(available)));
+    refuse("{}: needs {} of memory, but this machine has {} available", what, shown(bytes), shown(available));
   }
 }
 

@@ -12,7 +12,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -51,10 +50,9 @@ std::string as_json(std::string_view literal) {
 /// The dictionary of a header: three known keys with a string, a boolean and a tuple of integers.
 Header parse_header(std::string_view text, const std::string& file) {
   try {
-    constexpr std::array<std::string_view, 3> kKeys{"descr", "fortran_order", "shape"};
     const nlohmann::json document = parse_json(as_json(text), file);
     const JsonObject object(document, {file, ""});
-    object.allow_only(kKeys);
+    object.allow_only({"descr", "fortran_order", "shape"});
     Header header{object.require("descr").get<std::string>(), object.require("fortran_order").get<bool>(), {}};
     const nlohmann::json& shape = object.require("shape");
     for (std::size_t i = 0; i < shape.get_ref<const nlohmann::json::array_t&>().size(); ++i) {
@@ -66,10 +64,10 @@ Header parse_header(std::string_view text, const std::string& file) {
   } catch (const base::InputError&) {  // says where the JSON is wrong
   } catch (const nlohmann::json::type_error&) {
   }
-  throw base::InputError(
-      fmt::format("{}: npy header '{}' is wrong: it must be a dictionary of descr (a string), fortran_order "
-                  "(True or False) and shape (a tuple of at most {} extents)",
-                  file, printable(text), kMaxAxes));
+  refuse(
+      "{}: npy header '{}' is wrong: it must be a dictionary of descr (a string), fortran_order (True or False) and "
+      "shape (a tuple of at most {} extents)",
+      file, printable(text), kMaxAxes);
 }
 
 /// "<f4" -> F32. Big-endian and structured arrays are refused.
@@ -86,8 +84,7 @@ const ElementType& element_type(std::string_view descr, const std::string& file)
       allowed.push_back((type.bytes == 1 ? "|" : "<") + std::string(type.npy));
     }
   }
-  throw base::InputError(fmt::format("{}: npy descr '{}' is not supported (allowed: {})", file, printable(descr),
-                                     fmt::join(allowed, ", ")));
+  refuse("{}: npy descr '{}' is not supported (allowed: {})", file, printable(descr), fmt::join(allowed, ", "));
 }
 
 /// Column-major elements in row-major order.
@@ -117,7 +114,7 @@ std::vector<std::byte> to_row_major(const std::vector<std::byte>& bytes, const s
 /// Reads magic, version and header; leaves the stream at the data. `used` counts the bytes taken.
 std::string read_header_text(std::istream& stream, std::uint64_t size, const std::string& file, std::uint64_t& used) {
   if (size < kPreambleBytes) {
-    throw base::InputError(fmt::format("{}: {} bytes are too few for an npy file", file, size));
+    refuse("{}: {} bytes are too few for an npy file", file, size);
   }
   const std::vector<std::byte> preamble = read_bytes(stream, kPreambleBytes, file);
   const int major = std::to_integer<int>(preamble[6]);
@@ -126,8 +123,7 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
     throw base::InputError(file + ": does not start with the npy magic bytes");
   }
   if (major < 1 || major > 3 || minor != 0) {
-    throw base::InputError(
-        fmt::format("{}: npy version {}.{} is not supported (allowed: 1.0, 2.0, 3.0)", file, major, minor));
+    refuse("{}: npy version {}.{} is not supported (allowed: 1.0, 2.0, 3.0)", file, major, minor);
   }
   const std::uint64_t length_bytes = major == 1 ? 2 : 4;
   used = kPreambleBytes + length_bytes;
@@ -136,9 +132,8 @@ std::string read_header_text(std::istream& stream, std::uint64_t size, const std
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, length_bytes, file));
   if (header_bytes > std::min(kMostNpyHeaderBytes, size - used)) {
-    throw base::InputError(
-        fmt::format("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-                    header_bytes, size - used, kMostNpyHeaderBytes));
+    refuse("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file, header_bytes,
+           size - used, kMostNpyHeaderBytes);
   }
   used += header_bytes;
   const std::vector<std::byte> text = read_bytes(stream, header_bytes, file);
@@ -154,9 +149,8 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
   const ElementType& type = element_type(header.descr, file);
   const std::optional<std::int64_t> bytes = packed_bytes(header.shape, type.bytes);
   if (!bytes || static_cast<std::uint64_t>(*bytes) != size - used) {
-    throw base::InputError(fmt::format("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file,
-                                       fmt::join(header.shape, ", "), header.descr,
-                                       bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used));
+    refuse("{}: the shape ({}) of {} needs {} bytes, but {} follow the header", file, fmt::join(header.shape, ", "),
+           header.descr, bytes ? std::to_string(*bytes) : "more than 64 bits can count", size - used);
   }
   Tensor tensor{std::filesystem::path(file).stem().string(), std::string(type.name), header.shape,
                 read_bytes(stream, size - used, file)};
@@ -172,8 +166,8 @@ TensorFile TensorFile::read_npy(std::istream& stream, std::uint64_t size, const 
 std::string npy_bytes(const Tensor& tensor) {
   const ElementType* const row = find_element_type(tensor.dtype == "BF16" ? "U16" : std::string_view(tensor.dtype));
   if (row == nullptr || row->npy.empty()) {
-    throw base::InputError(fmt::format("tensor '{}': NumPy has no type {}, so .npy and .npz do not",
-                                       printable(tensor.name), printable(tensor.dtype)));
+    refuse("tensor '{}': NumPy has no type {}, so .npy and .npz do not", printable(tensor.name),
+           printable(tensor.dtype));
   }
   const ElementType& stored = *row;
   std::string header =
@@ -187,8 +181,7 @@ std::string npy_bytes(const Tensor& tensor) {
   header.resize(padded - 1, ' ');
   header += '\n';
   std::string bytes(kMagic);
-  bytes += {'\x01', '\x00', static_cast<char>(padded & 0xFF), static_cast<char>(padded >> 8)};
-  bytes += header;
+  bytes += little_endian(1, 2) + little_endian(padded, 2) + header;
   bytes.append(reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size());
   return bytes;
 }

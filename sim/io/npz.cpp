@@ -10,7 +10,6 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -29,14 +28,6 @@ constexpr std::string_view kLocalMark = "PK\x03\x04", kCentralMark = "PK\x01\x02
 constexpr std::uint64_t kStored = 0;
 constexpr std::string_view kExtension = ".npy";
 
-std::string little(std::uint64_t value, std::size_t bytes) {
-  std::string text;
-  for (std::size_t i = 0; i < bytes; ++i) {
-    text += static_cast<char>((value >> (8 * i)) & 0xFF);
-  }
-  return text;
-}
-
 bool needs_utf8(const std::string& name) {
   const bool is_ascii =
       std::all_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < 0x80; });
@@ -50,7 +41,8 @@ bool needs_utf8(const std::string& name) {
 /// Version 2.0, stored, 1 January 1980. Readers take a name without the flag for code page 437.
 std::string common_fields(const std::string& name) {
   constexpr std::uint64_t kUtf8 = 0x0800;
-  return little(20, 2) + little(needs_utf8(name) ? kUtf8 : 0, 2) + little(kStored, 2) + little(0x00210000, 4);
+  return little_endian(20, 2) + little_endian(needs_utf8(name) ? kUtf8 : 0, 2) + little_endian(kStored, 2) +
+         little_endian(0x00210000, 4);
 }
 
 /// One array as a member of an archive.
@@ -64,9 +56,8 @@ std::string member_name(const Tensor& tensor) {
   std::string name = tensor.name + std::string(kExtension);
   constexpr std::size_t kMostBytes = std::numeric_limits<std::uint16_t>::max();
   if (name.size() > kMostBytes) {
-    throw base::InputError(
-        fmt::format("'{}': the name has {} bytes, but an array of a .npz file has a name of at most {} bytes",
-                    printable(tensor.name), tensor.name.size(), kMostBytes - kExtension.size()));
+    refuse("'{}': the name has {} bytes, but an array of a .npz file has a name of at most {} bytes",
+           printable(tensor.name), tensor.name.size(), kMostBytes - kExtension.size());
   }
   return name;
 }
@@ -77,11 +68,11 @@ Member member_of(const Tensor& tensor, std::uint64_t offset, std::size_t index) 
   const std::string name = member_name(tensor);
   const std::string common = common_fields(name);
   const auto sum = ::crc32_z(0, reinterpret_cast<const Bytef*>(member.data.data()), member.data.size());
-  const std::string sizes = little(sum, 4) + little(member.data.size(), 4) + little(member.data.size(), 4) +
-                            little(name.size(), 2) + little(0, 2);
+  const std::string sizes = little_endian(sum, 4) + little_endian(member.data.size(), 4) +
+                            little_endian(member.data.size(), 4) + little_endian(name.size(), 2) + little_endian(0, 2);
   member.head = std::string(kLocalMark) + common + sizes + name;
-  member.entry = std::string(kCentralMark) + little(20, 2) + common + sizes + little(0, 2) + little(0, 4) +
-                 little(0, 4) + little(offset, 4) + name;
+  member.entry = std::string(kCentralMark) + little_endian(20, 2) + common + sizes + little_endian(0, 2) +
+                 little_endian(0, 4) + little_endian(0, 4) + little_endian(offset, 4) + name;
   if (offset + member.head.size() + member.data.size() > std::numeric_limits<std::uint32_t>::max() ||
       index >= std::numeric_limits<std::uint16_t>::max()) {
     throw base::InputError("a .npz file of 4 GiB or more is not written; .safetensors has no limit");
@@ -90,8 +81,8 @@ Member member_of(const Tensor& tensor, std::uint64_t offset, std::size_t index) 
 }
 
 std::string end_of(std::size_t count, std::size_t directory_bytes, std::uint64_t offset) {
-  return std::string(kEndMark) + little(0, 4) + little(count, 2) + little(count, 2) + little(directory_bytes, 4) +
-         little(offset, 4) + little(0, 2);
+  return std::string(kEndMark) + little_endian(0, 4) + little_endian(count, 2) + little_endian(count, 2) +
+         little_endian(directory_bytes, 4) + little_endian(offset, 4) + little_endian(0, 2);
 }
 
 /// A bound beyond what weights deflate to.
@@ -107,7 +98,7 @@ void require_room(const std::filesystem::path& path, const std::string& file) {
     sum += member->bytes;
     largest = std::max(largest, member->bytes);
     if (!names.insert(member->name).second) {
-      throw base::InputError(fmt::format("{}: two members are called '{}'", file, printable(member->name)));
+      refuse("{}: two members are called '{}'", file, printable(member->name));
     }
   }
   require_memory(sum + largest, file);

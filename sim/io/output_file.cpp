@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/output_file.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
@@ -81,7 +80,7 @@ void OutputFile::commit_durably() {
 }
 
 void OutputFile::fail(int error) const {
-  throw base::InputError(fmt::format("{}: cannot be written: {}", printable(target_.string()), std::strerror(error)));
+  refuse("{}: cannot be written: {}", printable(target_.string()), std::strerror(error));
 }
 
 }  // namespace sptc::io

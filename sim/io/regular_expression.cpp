@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/regular_expression.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 namespace sptc::io {
 
@@ -15,8 +12,7 @@ RegularExpression::RegularExpression(std::string_view option, const std::string&
     if (expression_.error_arg() == expression) {  // it stands in the sentence already
       why.resize(why.rfind(": " + expression));
     }
-    throw base::InputError(
-        fmt::format("{} '{}' is no regular expression: {}", option, printable(expression), printable(why)));
+    refuse("{} '{}' is no regular expression: {}", option, printable(expression), printable(why));
   }
 }
 

@@ -6,8 +6,6 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <istream>
 #include <limits>
@@ -27,7 +25,7 @@ std::map<std::string, std::string> read_metadata(const JsonObject& metadata) {
   std::map<std::string, std::string> words;
   for (const auto& [key, value] : metadata.value().items()) {
     if (!value.is_string()) {
-      (metadata.place() / key).fail(fmt::format("must be a string, not {}", describe(value)));
+      (metadata.place() / key).fail("must be a string, not {}", describe(value));
     }
     words[key] = value.get<std::string>();
   }
@@ -37,8 +35,7 @@ std::map<std::string, std::string> read_metadata(const JsonObject& metadata) {
 /// An entry with its offset in the data. Of a type that is not known here only the place is read: a
 /// file of many tensors may have one.
 TensorEntry read_entry(const std::string& name, const JsonObject& object) {
-  constexpr std::string_view kKeys[] = {"dtype", "shape", "data_offsets"};
-  object.allow_only(kKeys);
+  object.allow_only({"dtype", "shape", "data_offsets"});
   const std::string dtype = object.text("dtype");
   const ElementType* const type = find_element_type(dtype);
   TensorEntry entry;
@@ -46,7 +43,7 @@ TensorEntry read_entry(const std::string& name, const JsonObject& object) {
   entry.dtype = dtype;
   const json& shape = object.require("shape");
   if (!shape.is_array()) {
-    (object.place() / "shape").fail(fmt::format("must be an array, not {}", describe(shape)));
+    (object.place() / "shape").fail("must be an array, not {}", describe(shape));
   }
   for (std::size_t i = 0; i < shape.size(); ++i) {
     entry.shape.push_back(to_integer(shape[i], object.place() / "shape" / i, 0, kMaxInt64));
@@ -54,15 +51,15 @@ TensorEntry read_entry(const std::string& name, const JsonObject& object) {
   const json& offsets = object.array("data_offsets");
   const JsonPlace place = object.place() / "data_offsets";
   if (offsets.size() != 2) {
-    place.fail(fmt::format("must have 2 elements, not {}", offsets.size()));
+    place.fail("must have 2 elements, not {}", offsets.size());
   }
   const std::int64_t begin = to_integer(offsets[0], place / 0, 0, kMaxInt64);
   const std::int64_t end = to_integer(offsets[1], place / 1, begin, kMaxInt64);
   const std::optional<std::int64_t> bytes =
       type == nullptr ? std::optional(end - begin) : packed_bytes(entry.shape, type->bytes);
   if (!bytes || *bytes != end - begin) {
-    place.fail(fmt::format("spans {} bytes, but shape and dtype need {}", end - begin,
-                           bytes ? std::to_string(*bytes) : "more than 64 bits can count"));
+    place.fail("spans {} bytes, but shape and dtype need {}", end - begin,
+               bytes ? std::to_string(*bytes) : "more than 64 bits can count");
   }
   entry.offset = static_cast<std::uint64_t>(begin);
   entry.bytes = static_cast<std::uint64_t>(end - begin);
@@ -74,15 +71,13 @@ void check_coverage(const std::vector<TensorEntry>& entries, std::uint64_t data_
   std::uint64_t covered = 0;
   for (const TensorEntry& entry : entries) {
     if (entry.offset != covered) {
-      throw base::InputError(fmt::format(
-          "{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file, printable(entry.name), entry.offset,
-          entry.offset < covered ? "the one before it ends" : "no tensor covers what starts", covered));
+      refuse("{}: tensor '{}' starts at byte {} of the data, but {} at byte {}", file, printable(entry.name),
+             entry.offset, entry.offset < covered ? "the one before it ends" : "no tensor covers what starts", covered);
     }
     covered = entry.offset + entry.bytes;
   }
   if (covered != data_bytes) {
-    throw base::InputError(
-        fmt::format("{}: the tensors need {} bytes of data, but the file has {}", file, covered, data_bytes));
+    refuse("{}: the tensors need {} bytes of data, but the file has {}", file, covered, data_bytes);
   }
 }
 
@@ -112,13 +107,12 @@ SafetensorsHeader parse_header(const std::vector<std::byte>& bytes, const std::s
 
 SafetensorsHeader read_safetensors_header(std::istream& stream, std::uint64_t size, const std::string& file) {
   if (size < kLengthBytes) {
-    throw base::InputError(fmt::format("{}: {} bytes are too few for a safetensors file", file, size));
+    refuse("{}: {} bytes are too few for a safetensors file", file, size);
   }
   const std::uint64_t header_bytes = little_endian(read_bytes(stream, kLengthBytes, file));
   if (header_bytes > std::min(kMaxHeaderBytes, size - kLengthBytes)) {
-    throw base::InputError(
-        fmt::format("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file,
-                    header_bytes, size - kLengthBytes, kMaxHeaderBytes));
+    refuse("{}: says that its header has {} bytes, but {} follow and at most {} are allowed", file, header_bytes,
+           size - kLengthBytes, kMaxHeaderBytes);
   }
   SafetensorsHeader header = parse_header(read_bytes(stream, header_bytes, file), file);
   const std::uint64_t data = kLengthBytes + header_bytes;
@@ -142,7 +136,7 @@ std::string safetensors_head(std::span<const TensorEntry> entries, const std::ma
   std::uint64_t begin = 0;
   for (const TensorEntry& entry : entries) {
     if (header.contains(entry.name)) {
-      throw base::InputError(fmt::format("two tensors of a safetensors file are called '{}'", printable(entry.name)));
+      refuse("two tensors of a safetensors file are called '{}'", printable(entry.name));
     }
     header[entry.name] = {
         {"dtype", entry.dtype}, {"shape", entry.shape}, {"data_offsets", {begin, begin + entry.bytes}}};
@@ -155,11 +149,7 @@ std::string safetensors_head(std::span<const TensorEntry> entries, const std::ma
     throw base::InputError("a name of a tensor of a safetensors file must be UTF-8");
   }
   text.resize((text.size() + 7) / 8 * 8, ' ');  // readers that map the file want aligned data
-  std::string length(kLengthBytes, '\0');
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length[i] = static_cast<char>((text.size() >> (8 * i)) & 0xFF);
-  }
-  return length + text;
+  return little_endian(text.size(), kLengthBytes) + text;
 }
 
 TensorFile TensorFile::read_safetensors(std::istream& stream, std::uint64_t size, const std::string& file) {

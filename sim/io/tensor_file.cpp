@@ -12,14 +12,13 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <limits>
 
 namespace sptc::io {
@@ -42,19 +41,14 @@ double number(const std::byte* bytes) {
   return static_cast<double>(load<T>(bytes));
 }
 
-template <DataType kType>
-double short_float(const std::byte* bytes) {
-  return numerics::to_double(load<std::uint16_t>(bytes), kType);
-}
-
-template <DataType kType>
-double byte_float(const std::byte* bytes) {
-  return numerics::to_double(load<std::uint8_t>(bytes), kType);
+template <typename T, DataType kType>
+double small_float(const std::byte* bytes) {
+  return numerics::to_double(load<T>(bytes), kType);
 }
 
 constexpr std::array<ElementType, 15> kElementTypes = {{
-    {"F16", "f2", 2, short_float<DataType::kF16>},
-    {"BF16", "", 2, short_float<DataType::kBf16>},
+    {"F16", "f2", 2, small_float<std::uint16_t, DataType::kF16>},
+    {"BF16", "", 2, small_float<std::uint16_t, DataType::kBf16>},
     {"F32", "f4", 4, number<float>},
     {"F64", "f8", 8, number<double>},
     {"I8", "i1", 1, number<std::int8_t>},
@@ -65,8 +59,8 @@ constexpr std::array<ElementType, 15> kElementTypes = {{
     {"U32", "u4", 4, number<std::uint32_t>},
     {"I64", "i8", 8, number<std::int64_t>},
     {"U64", "u8", 8, number<std::uint64_t>},
-    {"F8_E4M3", "", 1, byte_float<DataType::kE4m3>},
-    {"F8_E5M2", "", 1, byte_float<DataType::kE5m2>},
+    {"F8_E4M3", "", 1, small_float<std::uint8_t, DataType::kE4m3>},
+    {"F8_E5M2", "", 1, small_float<std::uint8_t, DataType::kE5m2>},
     {"BOOL", "b1", 1, number<std::uint8_t>},
 }};
 
@@ -74,11 +68,8 @@ const ElementType& type_of(const Tensor& tensor) {
   const ElementType* const type = find_element_type(tensor.dtype);
   if (type == nullptr) {
     std::vector<std::string_view> names;
-    for (const ElementType& known : kElementTypes) {
-      names.push_back(known.name);
-    }
-    throw base::InputError(fmt::format("tensor '{}': unknown dtype {}", printable(tensor.name),
-                                       base::unknown_name(printable(tensor.dtype), names)));
+    std::ranges::transform(kElementTypes, std::back_inserter(names), &ElementType::name);
+    refuse("tensor '{}': unknown dtype {}", printable(tensor.name), base::unknown_name(printable(tensor.dtype), names));
   }
   return *type;
 }
@@ -101,31 +92,21 @@ Word convert(const Tensor& tensor, std::size_t index, double value, DataType tar
   const auto [low, high] = range_of(target);
   const bool fits = numerics::info(target).is_float() || (value >= low && value <= high);
   if (!fits) {
-    throw base::InputError(fmt::format("tensor '{}': element {} is {}, which {} cannot hold ({} to {})",
-                                       printable(tensor.name), index, value, numerics::name(target), low, high));
+    refuse("tensor '{}': element {} is {}, which {} cannot hold ({} to {})", printable(tensor.name), index, value,
+           numerics::name(target), low, high);
   }
   return numerics::from_double(value, target);
 }
 
 /// The element type that stores words of `type` in a file.
 const ElementType& stored_type(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return *find_element_type("F16");
-    case DataType::kBf16:
-      return *find_element_type("BF16");
-    case DataType::kTf32:
-    case DataType::kF32:
-      return *find_element_type("F32");
-    case DataType::kS4:
-    case DataType::kS8:
-      return *find_element_type("I8");
-    case DataType::kS32:
-      return *find_element_type("I32");
-    default:
-      break;
-  }
-  throw base::InternalError("data type without a stored form");
+  using Row = std::pair<DataType, std::string_view>;
+  static constexpr Row kStored[] = {{DataType::kF16, "F16"}, {DataType::kBf16, "BF16"}, {DataType::kTf32, "F32"},
+                                    {DataType::kF32, "F32"}, {DataType::kS4, "I8"},     {DataType::kS8, "I8"},
+                                    {DataType::kS32, "I32"}};
+  const auto* const found = std::ranges::find(kStored, type, &Row::first);
+  base::ensure(found != std::end(kStored), "data type without a stored form");
+  return *find_element_type(found->second);
 }
 
 }  // namespace
@@ -135,8 +116,7 @@ std::span<const ElementType> element_types() {
 }
 
 const ElementType* find_element_type(std::string_view name) {
-  const auto found = std::find_if(kElementTypes.begin(), kElementTypes.end(),
-                                  [&](const ElementType& type) { return type.name == name; });
+  const auto found = std::ranges::find(kElementTypes, name, &ElementType::name);
   return found == kElementTypes.end() ? nullptr : &*found;
 }
 
@@ -159,10 +139,12 @@ std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count, con
 
 std::uint64_t little_endian(std::span<const std::byte> bytes) {
   std::uint64_t value = 0;
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    value |= std::to_integer<std::uint64_t>(bytes[i]) << (8 * i);
-  }
+  std::memcpy(&value, bytes.data(), bytes.size());
   return value;
+}
+
+std::string little_endian(std::uint64_t value, std::size_t bytes) {
+  return {reinterpret_cast<const char*>(&value), bytes};
 }
 
 std::int64_t Tensor::elements() const {
@@ -189,8 +171,7 @@ TensorFile TensorFile::open(const std::filesystem::path& path) {
   const std::string shown = printable(path.string());
   const std::string extension = path.extension().string();
   if (extension != ".safetensors" && extension != ".npy") {
-    throw base::InputError(
-        fmt::format("{}: unknown kind of tensor file '{}' (allowed: .safetensors, .npy)", shown, printable(extension)));
+    refuse("{}: unknown kind of tensor file '{}' (allowed: .safetensors, .npy)", shown, printable(extension));
   }
   auto [stream, size] = open_tensors(path);
   announce_input(path);

@@ -74,6 +74,8 @@ std::string npy_bytes(const Tensor& tensor);
 /// The next `count` bytes of `stream`. Throws InputError "file: ..." where it ends before.
 std::vector<std::byte> read_bytes(std::istream& stream, std::uint64_t count, const std::string& file);
 
+/// Up to 8 bytes as a number, and a number as so many bytes.
 std::uint64_t little_endian(std::span<const std::byte> bytes);
+std::string little_endian(std::uint64_t value, std::size_t bytes);
 
 }  // namespace sptc::io

@@ -6,8 +6,7 @@
 #include "sim/io/file_use.h"
 #include "sim/io/output_file.h"
 
-#include <fmt/format.h>
-
+#include <algorithm>
 #include <fstream>
 #include <system_error>
 #include <unistd.h>
@@ -57,8 +56,7 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
   announce_input(path);
   const auto size = static_cast<std::uint64_t>(stream.tellg());
   if (size > max_bytes) {
-    throw base::InputError(
-        fmt::format("{}: {} bytes, but at most {} are allowed for a file of this kind", shown, size, max_bytes));
+    refuse("{}: {} bytes, but at most {} are allowed for a file of this kind", shown, size, max_bytes);
   }
   std::string bytes(size, '\0');
   stream.seekg(0);
@@ -72,6 +70,14 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 std::string printable(std::string_view text) {
   constexpr std::size_t kMaxBytes = 120;
   return base::escaped(base::shortened(text, kMaxBytes));
+}
+
+std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown) {
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) {
+    refuse("{} {}", unknown, base::unknown_name(printable(name), names));
+  }
+  return static_cast<std::size_t>(found - names.begin());
 }
 
 std::filesystem::path behind_link(const std::filesystem::path& path) {

@@ -5,10 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 namespace sptc::io {
@@ -32,6 +36,17 @@ std::string read_text_file(const std::filesystem::path& path, std::uint64_t max_
 /// `text` in a form that is safe to print in an error message: one line, control characters
 /// escaped, shortened in the middle where it is long.
 std::string printable(std::string_view text);
+
+/// The place of `name` among `names`. Throws InputError "`unknown` 'x' (nearest valid: ..)".
+std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown);
+
+/// Reads all of `text` as a number; false where it is none of that type.
+template <typename Number>
+bool parse_whole(std::string_view text, Number& value) {
+  const char* const last = text.data() + text.size();
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  return error == std::errc() && end == last;
+}
 
 /// The file to which `path` leads where it is a symbolic link, also one that is not there yet, else
 /// `path`: what is renamed to a link would take its place. Throws InputError for a loop of links.

@@ -5,8 +5,8 @@
 #include "models/base/units.h"
 #include "models/mma/instruction.h"
 #include "sim/hardware/isa/operand.h"
-#include "sim/kernels/decomposition.h"
 #include "sim/kernels/gemm_problem.h"
+#include "sim/kernels/launch_conditions.h"
 
 #include <cstdint>
 #include <optional>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "models/sparsity/compress.h"
 
 #include <cstdint>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/gemm_traffic.h"
 
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/raster_pieces.h"
 
@@ -19,10 +18,6 @@ constexpr std::int64_t kSectorBytes = 32;
 numerics::DataType output_type(const GemmProblem& problem) {
   const bool is_float = numerics::info(problem.dtype).is_float();
   return problem.d_dtype.value_or(is_float ? problem.dtype : numerics::accumulator_type(problem.dtype));
-}
-
-int output_bits(const GemmProblem& problem) {
-  return numerics::storage_bits(output_type(problem));
 }
 
 int stored_bits(const GemmKernel& kernel) {

@@ -13,7 +13,9 @@ namespace sptc::kernels {
 /// Type of D in memory, to which the epilogue converts: the one that was asked for, or that of the
 /// operands, or the accumulator's for TF32 and integers.
 numerics::DataType output_type(const GemmProblem& problem);
-int output_bits(const GemmProblem& problem);
+inline int output_bits(const GemmProblem& problem) {
+  return numerics::storage_bits(output_type(problem));
+}
 
 /// Bits of an element that a CTA of `kernel` stores: of D, or of the accumulator of its slice of K.
 int stored_bits(const GemmKernel& kernel);

@@ -298,10 +298,6 @@ GridReuse::GridReuse(const GemmKernel& kernel, const memory::MemorySpec& memory,
   }
 }
 
-DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
-  return GridReuse(kernel, memory, sms).dram();
-}
-
 double GridReuse::l2_share_of(double part) const {
   const double whole = operands_ + written_;
   const double shorter = part * operands_ + written_;

@@ -47,7 +47,9 @@ class GridReuse {
   DramBytes dram_;
 };
 
-DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms);
+inline DramBytes dram_bytes(const GemmKernel& kernel, const memory::MemorySpec& memory, std::int64_t sms) {
+  return GridReuse(kernel, memory, sms).dram();
+}
 
 MemoryTraffic closed_form_traffic(const GemmKernel& kernel, const DramBytes& dram, std::int64_t sms);
 

@@ -26,11 +26,6 @@ double peak_bytes(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& c
   return double{1} * core.units(instruction.accumulator, instruction.scales.has_value()) * core.dot_width_bytes;
 }
 
-/// How much longer the selector takes than the multipliers.
-double selector_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core) {
-  return peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
-}
-
 /// The instruction on the fragment of A in the first row of a warp tile, and that of B in column
 /// `col` of two.
 isa::WarpInstruction issued_by(const GemmKernel& kernel, int col) {
@@ -73,6 +68,13 @@ auto question_of(const GemmProblem& problem, std::optional<int> stages, const Ke
 using Question =
     std::invoke_result_t<decltype(question_of), const GemmProblem&, std::optional<int>, const KernelTarget&>;
 
+/// One tile of the library as a kernel on a GPU: instruction, stages, registers, occupancy and
+/// issue stretch are set; the sizes of `kernel->problem` are those of no GEMM in particular.
+struct KernelCandidate {
+  std::optional<GemmKernel> kernel;  ///< nothing where the tile does not fit
+  std::string misfit;                ///< and why
+};
+
 /// An answer, and what it answers.
 struct KeptCandidates {
   Question question;
@@ -106,6 +108,29 @@ std::int64_t long_k(const std::vector<KernelCandidate>& candidates) {
     deepest = std::max(deepest, candidate.kernel ? candidate.kernel->cta_tile.k : 1);
   }
   return kMostStages * deepest;
+}
+
+/// The kernels of tiles_for(), in that order. Of the sizes of a GEMM they depend on K
+/// alone, where it is too short for all stages: the latest ones are kept, and stay valid until this
+/// thread calls again.
+const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem, std::optional<int> stages,
+                                                      const KernelTarget& target) {
+  constexpr std::size_t kMostKept = 32;
+  thread_local std::vector<KeptCandidates> kept;
+  Question question = question_of(problem, stages, target);
+  const std::int64_t k = problem.shape.k;
+  const auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptCandidates& known) {
+    return std::min(known.k, known.long_k) == std::min(k, known.long_k) && known.question == question;
+  });
+  if (found != kept.end()) {
+    return found->candidates;
+  }
+  std::vector<KernelCandidate> candidates = fit(problem, stages, target);
+  if (kept.size() == kMostKept) {
+    kept.erase(kept.begin());
+  }
+  kept.push_back({std::move(question), k, long_k(candidates), std::move(candidates)});
+  return kept.back().candidates;
 }
 
 // Slices of K that libraries try.
@@ -147,7 +172,8 @@ double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec
   const mma::StepContext context = tensor_core::timed_context(core, numerics, instruction);
   const double interval =
       std::max(tensor_core::issue_interval(core, context, issued_by(kernel, 0)), bank_cycles(kernel, core));
-  return std::max({1.0, selector_stretch(kernel, core), interval / peak_cycles(kernel, core)});
+  const double of_selector = peak_bytes(kernel, core) / core.selector_bytes_per_cycle;
+  return std::max({1.0, of_selector, interval / peak_cycles(kernel, core)});
 }
 
 bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library) {
@@ -163,7 +189,7 @@ std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget
   if (rule.least_k == 0 || !kernel.problem.sparse || kernel.split_k > 1) {
     return std::nullopt;
   }
-  const int least_k = rule.least_k_of(kernel.problem.dtype);
+  const int least_k = numerics::storage_bits(kernel.problem.dtype) > 8 ? rule.least_k_of_16_bits : rule.least_k;
   const std::int64_t last = tiles % places;
   int parts = tiles > places ? 0 : 1;
   while (parts > 0 && 2 * parts * tiles <= places && k >= 2 * parts * least_k) {
@@ -192,26 +218,6 @@ const std::vector<TileShape>& tiles_for(const GemmProblem& problem, const Kernel
   }
   return problem.storage.weight ? kOfQuantisedWeights
                                 : library.tiles_for(problem.sparse, problem.is_integer(), conditions.algorithm);
-}
-
-const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem, std::optional<int> stages,
-                                                      const KernelTarget& target) {
-  constexpr std::size_t kMostKept = 32;
-  thread_local std::vector<KeptCandidates> kept;
-  Question question = question_of(problem, stages, target);
-  const std::int64_t k = problem.shape.k;
-  const auto found = std::find_if(kept.begin(), kept.end(), [&](const KeptCandidates& known) {
-    return std::min(known.k, known.long_k) == std::min(k, known.long_k) && known.question == question;
-  });
-  if (found != kept.end()) {
-    return found->candidates;
-  }
-  std::vector<KernelCandidate> candidates = fit(problem, stages, target);
-  if (kept.size() == kMostKept) {
-    kept.erase(kept.begin());
-  }
-  kept.push_back({std::move(question), k, long_k(candidates), std::move(candidates)});
-  return kept.back().candidates;
 }
 
 std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem, const KernelOverrides& overrides,

@@ -21,13 +21,6 @@ namespace sptc::kernels {
 /// width of a rounding step is in the way. Warpgroups read shared memory, not the ports: 1.
 double issue_stretch(const GemmKernel& kernel, const tensor_core::TensorCoreSpec& core, std::string_view numerics);
 
-/// One tile of the library as a kernel on a GPU: instruction, stages, registers, occupancy and
-/// issue stretch are set; the sizes of `kernel->problem` are those of no GEMM in particular.
-struct KernelCandidate {
-  std::optional<GemmKernel> kernel;  ///< nothing where the tile does not fit
-  std::string misfit;                ///< and why
-};
-
 /// Whether the library takes a kernel of 2:4 weights for `problem` without a search, and which one
 /// is known.
 bool takes_sparse_default(const GemmProblem& problem, const KernelLibrarySpec& library);
@@ -39,14 +32,9 @@ std::optional<GemmKernel> segmented(const GemmKernel& kernel, const KernelTarget
 /// The tiles of kernels for `problem`: those of the library, or Marlin's for quantised weights.
 const std::vector<TileShape>& tiles_for(const GemmProblem& problem, const KernelLibrarySpec& library);
 
-/// The kernels of tiles_for(), in that order. Of the sizes of a GEMM they depend on K
-/// alone, where it is too short for all stages: the latest ones are kept, and stay valid until this
-/// thread calls again. Throws InputError for a type without matrix instruction.
-const std::vector<KernelCandidate>& kernel_candidates(const GemmProblem& problem, std::optional<int> stages,
-                                                      const KernelTarget& target);
-
-/// Kernels of kernel_candidates() for `problem` that are no larger than it takes, not cut along K,
+/// Kernels with tiles_for() `problem` that are no larger than it takes, not cut along K,
 /// and `reason` why the last one does not fit that does not. With `values`, mma.sync alone.
+/// Throws InputError for a type without matrix instruction.
 std::vector<GemmKernel> fitting_kernels(const GemmProblem& problem, const KernelOverrides& overrides,
                                         const KernelTarget& target, bool values, std::string& reason);
 

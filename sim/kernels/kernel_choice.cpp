@@ -3,7 +3,6 @@
 
 #include "models/base/error.h"
 #include "models/base/shape.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/hardware/sm/sm_spec.h"
 #include "sim/hardware/tensor_core/tensor_core_spec.h"
@@ -143,14 +142,13 @@ class Choice {
 
 /// What the user asks for of how the chosen kernel cuts the GEMM.
 void check_cut(const KernelOverrides& overrides, bool values) {
-  if (overrides.stages && (*overrides.stages < 1 || *overrides.stages > kMaxStages)) {
-    throw base::InputError("stages " + std::to_string(*overrides.stages) + " is not in 1.." +
-                           std::to_string(kMaxStages));
-  }
-  if (overrides.split_k && (*overrides.split_k < 1 || *overrides.split_k > kMaxSplitK)) {
-    throw base::InputError("split-k " + std::to_string(*overrides.split_k) + " is not in 1.." +
-                           std::to_string(kMaxSplitK));
-  }
+  const auto check = [](const std::string& what, std::optional<int> value, int most) {
+    if (value && (*value < 1 || *value > most)) {
+      throw base::InputError(what + std::to_string(*value) + " is not in 1.." + std::to_string(most));
+    }
+  };
+  check("stages ", overrides.stages, kMaxStages);
+  check("split-k ", overrides.split_k, kMaxSplitK);
   const bool stream_k = overrides.decomposition == Decomposition::kStreamK;
   const int slices = overrides.split_k.value_or(1);
   if (stream_k && slices > 1) {
@@ -281,7 +279,15 @@ void require_slices(const KernelOverrides& overrides, const GemmProblem& problem
   }
 }
 
-void refuse_all(const GemmProblem& problem, const std::string& reason) {
+void refuse_all(const GemmProblem& problem, const KernelOverrides& overrides, const std::vector<GemmKernel>& fitting,
+                const std::string& reason) {
+  std::int64_t most_slices = 0;
+  for (const GemmKernel& kernel : fitting) {
+    most_slices = std::max(most_slices, kernel.all_k_tiles());
+  }
+  if (!fitting.empty()) {
+    require_slices(overrides, problem, most_slices);
+  }
   throw base::InputError("no GEMM kernel for " + std::string(numerics::name(problem.dtype)) +
                          " fits this SM: the last one " + reason);
 }
@@ -311,7 +317,6 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
   }
   std::string reason;
   Choice choice(target, problem.conditions.algorithm, !overrides.stages);
-  std::int64_t most_slices = 0;
   // Kernels of quantised weights cut K whatever the library does with sparse ones.
   const bool as_sparse = problem.sparse && !problem.storage.weight;
   const int most_split_k = target.library.most_split_k_for(as_sparse, problem.is_integer());
@@ -319,7 +324,6 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
       with_segment_k(fitting_kernels(problem, overrides, target, values, reason), overrides, target, values,
                      takes_sparse_default(problem, target.library));
   for (const GemmKernel& kernel : uncut) {
-    most_slices = std::max(most_slices, kernel.all_k_tiles());
     if (kernel.stream_k()) {
       choice.add(kernel, 1);
       continue;
@@ -329,10 +333,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     }
   }
   const std::optional<GemmKernel> best = choice.best();
-  if (!best && most_slices > 0) {
-    require_slices(overrides, problem, most_slices);
-  }
-  if (!best && reason.empty()) {
+  if (!best && uncut.empty() && reason.empty()) {
     // A library whose kernels multiply in shared memory. Values travel through mma.sync, whose
     // kernels run on every generation.
     const std::int64_t depth = shortest_depth(kernel_instruction(problem, target));
@@ -341,7 +342,7 @@ GemmKernel choose_kernel(const GemmProblem& problem, const KernelOverrides& over
     return choose_kernel(problem, of_registers, target, values);
   }
   if (!best) {
-    refuse_all(problem, reason);
+    refuse_all(problem, overrides, uncut, reason);
   }
   return *best;
 }

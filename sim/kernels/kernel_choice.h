@@ -14,8 +14,10 @@ namespace sptc::kernels {
 /// Throws InputError where `overrides` ask for more slices of K than there are k-tiles, `most`.
 void require_slices(const KernelOverrides& overrides, const GemmProblem& problem, std::int64_t most);
 
-/// Throws InputError: none fits, the last one for `reason`.
-[[noreturn]] void refuse_all(const GemmProblem& problem, const std::string& reason);
+/// Throws InputError: `overrides` ask for more slices of K than any of `fitting` has, or none fits, the
+/// last one for `reason`.
+[[noreturn]] void refuse_all(const GemmProblem& problem, const KernelOverrides& overrides,
+                             const std::vector<GemmKernel>& fitting, const std::string& reason);
 
 /// Cuts `kernel`, whose tile `overrides` name, as they say.
 void cut_as_asked(GemmKernel& kernel, const KernelOverrides& overrides, const KernelTarget& target);

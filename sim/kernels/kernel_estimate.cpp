@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
-#include <utility>
 
 namespace sptc::kernels {
 namespace {
@@ -285,12 +284,6 @@ double side_by_side(std::initializer_list<double> times) {
   return longest * std::pow(sum, 1 / kForm.overlap);
 }
 
-/// Rounds of CTAs on the busiest SM, which runs `most`.
-double rounds_of(const GemmKernel& kernel, double most) {
-  const double rounds = most / kernel.ctas_per_sm;
-  return kernel.stream_k() ? rounds : std::ceil(rounds);
-}
-
 /// Cycles for which a k-tile is waited for that takes `latency`, as many as are under way at once,
 /// and what comes one behind the other where it is waited for by itself. The busiest SM runs `most`
 /// CTAs.
@@ -369,10 +362,6 @@ double KernelEstimate::alone_us(double ratio) const {
          std::max({store_us / ratio, last_l2_us / ratio, last_dram_us});
 }
 
-double KernelEstimate::time_us(double ratio) const {
-  return std::max(alone_us(ratio), dram_us - drained_us()) + outside_us();
-}
-
 KernelEstimate KernelEstimate::without_dram() const {
   KernelEstimate result = *this;
   result.dram_us = result.written_us = result.last_d_us = result.last_dram_us = 0;
@@ -387,13 +376,6 @@ double least_us(const GemmKernel& kernel, const KernelTarget& target) {
   return times.tensor_us + times.without_dram().outside_us();
 }
 
-/// What a copy takes beside the load of its bytes.
-double copy_latency_cycles(const GemmKernel& kernel, const sm::SmSpec& sm) {
-  return kernel.executed.is_asynchronous() ? sm.bulk_copy_latency_cycles
-         : kernel.staged_in_registers()    ? 0
-                                           : sm.async_copy_latency_cycles;
-}
-
 KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const DeliveredBytes delivered = delivered_bytes(kernel, target);
   const GemmBytes traffic(kernel);
@@ -402,14 +384,17 @@ KernelEstimate estimate(const GemmKernel& kernel, const KernelTarget& target) {
   const double most = most_ctas(kernel, target);
 
   KernelEstimate result;
-  const double of_copy = copy_latency_cycles(kernel, target.sm);
+  // What a copy takes beside the load of its bytes.
+  const double of_copy = kernel.executed.is_asynchronous() ? target.sm.bulk_copy_latency_cycles
+                         : kernel.staged_in_registers()    ? 0
+                                                           : target.sm.async_copy_latency_cycles;
   const double loaded = latency_cycles(delivered, memory);
   const double of_k_tile = wait_of_k_tile(kernel, target, most, loaded + of_copy, result);
   set_least(kernel, target, most, result);
   const double copied = copied_bytes_of_cta(kernel, traffic);
   result.shared_memory_us = most * shared_memory_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   result.issue_us = most * issue_cycles_of_cta(kernel, target) / cycles_per_us;
-  const double rounds = rounds_of(kernel, most);
+  const double rounds = kernel.stream_k() ? most / kernel.ctas_per_sm : std::ceil(most / kernel.ctas_per_sm);
   result.metadata_us = rounds * metadata_cycles_of_cta(kernel, target, traffic) / cycles_per_us;
   const auto stored = static_cast<double>(stored_bytes(kernel));
   const double write_work = stored * memory::MemorySpec::kL2WorkOfWrite * memory.l2_partitions;

@@ -39,7 +39,7 @@ struct KernelEstimate {
   } serial;
 
   /// Time at a clock that is `ratio` of the boost clock.
-  double time_us(double ratio) const;
+  double time_us(double ratio) const { return std::max(alone_us(ratio), dram_us - drained_us()) + outside_us(); }
   /// Time in which DRAM takes D between this launch and the next one, which is like it.
   double drained_us() const { return std::min(written_us, gap_us); }
   /// Time from the first CTA to the last one, with an L2 that holds no D of launches before.

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/mma_family.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
-#include "sim/kernels/decomposition.h"
 #include "sim/kernels/launch_conditions.h"
 
 #include <cstdint>
@@ -50,10 +49,6 @@ struct SegmentK {
   int sum_bytes_per_cycle = 0;         ///< of partial sums, which a CTA stores and another one adds
 
   bool operator==(const SegmentK&) const = default;
-
-  int least_k_of(numerics::DataType type) const {
-    return numerics::storage_bits(type) > 8 ? least_k_of_16_bits : least_k;
-  }
 };
 
 /// What stands for the GEMM library of a GPU.

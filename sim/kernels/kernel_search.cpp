@@ -206,14 +206,7 @@ std::vector<GemmKernel> search_kernels(const GemmProblem& problem, const KernelO
   const auto later = [](const Weighed& left, const Weighed& right) { return left.rank() > right.rank(); };
   std::priority_queue kernels(later, weighed_kernels(fitted, overrides, searched, values));
   if (kernels.empty()) {
-    std::int64_t most_slices = 0;
-    for (const GemmKernel& kernel : fitted) {
-      most_slices = std::max(most_slices, kernel.all_k_tiles());
-    }
-    if (!fitted.empty()) {
-      require_slices(overrides, problem, most_slices);
-    }
-    refuse_all(problem, reason);
+    refuse_all(problem, overrides, fitted, reason);
   }
   std::vector<Ordered> fastest;
   while (!kernels.empty()) {

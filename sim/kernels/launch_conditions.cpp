@@ -19,16 +19,6 @@ constexpr std::array<std::string_view, 4> kLayouts{"Kc/n-major", "Kc/m-major", "
 constexpr std::array<std::string_view, 3> kL2States{"cold", "warm", "rotate:N"};
 constexpr std::string_view kRotate = "rotate:";
 
-template <typename Enum, std::size_t kCount>
-Enum parse(std::string_view what, std::string_view word, const std::array<std::string_view, kCount>& names) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (names[i] == word) {
-      return static_cast<Enum>(i);
-    }
-  }
-  throw base::InputError("unknown " + std::string(what) + " " + base::unknown_name(word, names));
-}
-
 }  // namespace
 
 std::string L2State::name() const {
@@ -61,26 +51,27 @@ L2State parse_l2_state(std::string_view what, std::string_view word) {
     }
     return {L2State::Kind::kRotate, weights};
   }
-  return {parse<L2State::Kind>(what, word, kL2States), 1};
+  return {static_cast<L2State::Kind>(base::place_of_name(what, word, kL2States)), 1};
 }
 
 LaunchMode parse_launch_mode(std::string_view what, std::string_view word) {
-  return parse<LaunchMode>(what, word, kLaunchModes);
+  return static_cast<LaunchMode>(base::place_of_name(what, word, kLaunchModes));
 }
 
 Algorithm parse_algorithm(std::string_view what, std::string_view word) {
-  return word == "heuristic" ? Algorithm::kHeuristic : parse<Algorithm>(what, word, kAlgorithms);
+  return word == "heuristic" ? Algorithm::kHeuristic
+                             : static_cast<Algorithm>(base::place_of_name(what, word, kAlgorithms));
 }
 
 Fp8Accumulation parse_fp8_accumulation(std::string_view what, std::string_view word) {
-  return parse<Fp8Accumulation>(what, word, kFp8Accumulations);
+  return static_cast<Fp8Accumulation>(base::place_of_name(what, word, kFp8Accumulations));
 }
 
 OperandLayout parse_layout(std::string_view what, std::string_view word) {
   if (word == "n-major" || word == "m-major") {
     return {true, word == "n-major"};
   }
-  const int index = parse<int>(what, word, kLayouts);
+  const std::size_t index = base::place_of_name(what, word, kLayouts);
   return {index < 2, index % 2 == 0};
 }
 

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/operand_storage.h"
 
-#include "sim/kernels/operand_format.h"
+#include "models/base/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
 
 namespace sptc::kernels {
 namespace {
@@ -17,7 +21,62 @@ constexpr double kOfByteToF16 = 1;
 constexpr double kOfByteToBf16 = 2.5;
 constexpr double kOfScale = 0.5;
 
+constexpr std::array<std::string_view, 6> kNames{"nvfp4", "mxfp8", "mxfp4", "fp4", "mxfp8_e5m2", "mxfp8_e4m3"};
+constexpr std::array<OperandFormat, kNames.size()> kFormats{{{DataType::kE2m1, 16},
+                                                             {DataType::kE4m3, 32},
+                                                             {DataType::kE2m1, 32},
+                                                             {DataType::kE2m1, 16},
+                                                             {DataType::kE5m2, 32},
+                                                             {DataType::kE4m3, 32}}};
+constexpr std::size_t kAskedFor = 3;
+
+constexpr std::array<std::string_view, 2> kWeightNames{"w4a16", "w8a16"};
+constexpr std::array<OperandFormat, kWeightNames.size()> kWeightFormats{
+    {{DataType::kBf16, 128, DataType::kS4}, {DataType::kBf16, 0, DataType::kS8}}};
+
+template <std::size_t kCount>
+std::optional<OperandFormat> called(std::string_view name, const std::array<std::string_view, kCount>& names,
+                                    const std::array<OperandFormat, kCount>& formats) {
+  const auto* const found = std::ranges::find(names, base::lower_case(name));
+  return found == names.end() ? std::nullopt : std::optional(formats[static_cast<std::size_t>(found - names.begin())]);
+}
+
 }  // namespace
+
+std::optional<OperandFormat> parse_operand_format(std::string_view name) {
+  if (const auto format = called(name, kNames, kFormats)) {
+    return format;
+  }
+  const std::optional<DataType> type = numerics::parse_usual_type(name);
+  return type ? std::optional(OperandFormat{*type}) : std::nullopt;
+}
+
+std::optional<OperandFormat> parse_weight_format(std::string_view name) {
+  return called(name, kWeightNames, kWeightFormats);
+}
+
+std::span<const std::string_view> weight_format_names() {
+  return kWeightNames;
+}
+
+std::span<const std::string_view> block_format_names() {
+  return std::span(kNames).first(kAskedFor);
+}
+
+std::string_view name(const OperandFormat& format) {
+  if (format.weight) {
+    const auto* const found = std::ranges::find(kWeightFormats, format);
+    return found == kWeightFormats.end() ? numerics::name(format.type)
+                                         : kWeightNames[static_cast<std::size_t>(found - kWeightFormats.begin())];
+  }
+  const auto* const found = std::ranges::find(kFormats, format);
+  return found == kFormats.end() ? numerics::name(format.type)
+                                 : kNames[static_cast<std::size_t>(found - kFormats.begin())];
+}
+
+bool is_block_format(const OperandFormat& format) {
+  return std::ranges::find(kFormats, format) != kFormats.end();
+}
 
 double OperandStorage::dequantise_operations(DataType operand) const {
   if (!weight) {

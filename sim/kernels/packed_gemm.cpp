@@ -127,10 +127,6 @@ void PackedGemm::pack_indices(const base::Matrix<std::uint8_t>& indices, std::in
   }
 }
 
-std::int64_t PackedGemm::metadata_groups_per_warp() const {
-  return base::ceil_div(kernel_.fragments_m(), rows_per_metadata_register_);
-}
-
 PackedGemm::WarpOrigin PackedGemm::origin(std::int64_t cta, int warp) const {
   const CtaTile tile = kernel_.rasterise(cta);
   return {tile.batch, tile.tile_m * kernel_.cta_tile.m + warp % kernel_.warps_m() * kernel_.warp_tile.m,
@@ -143,21 +139,18 @@ void PackedGemm::load(std::int64_t cta, int warp, const isa::WarpInstruction& in
   const PackedOperands& source = operands_[static_cast<std::size_t>(warp_origin.batch)];
   const std::int64_t step = iteration * kernel_.k_steps_per_tile() + instruction.where.k_step;
   switch (instruction.operand) {
-    case isa::Operand::kA: {
-      const auto depth = static_cast<std::int64_t>(source.a.cols()) / k_steps_;
-      for (int reg = 0; reg < instruction.d.count; reg += map_.a_registers()) {
-        const std::int64_t fragment = instruction.where.row + reg / map_.a_registers();
-        const std::int64_t row = warp_origin.row + fragment * kernel_.instruction.shape.m;
-        map_.load_a([&](int r, int w) { return word_or_zero(source.a, row + r, step * depth + w); }, registers + reg);
-      }
-      break;
-    }
+    case isa::Operand::kA:
     case isa::Operand::kB: {
-      const auto depth = static_cast<std::int64_t>(source.b.cols()) / k_steps_;
-      for (int reg = 0; reg < instruction.d.count; reg += map_.b_registers()) {
-        const std::int64_t fragment = instruction.where.col + reg / map_.b_registers();
-        const std::int64_t col = warp_origin.col + fragment * kernel_.instruction.shape.n;
-        map_.load_b([&](int c, int w) { return word_or_zero(source.b, col + c, step * depth + w); }, registers + reg);
+      const bool is_b = instruction.operand == isa::Operand::kB;
+      const base::Matrix<std::uint32_t>& words = is_b ? source.b : source.a;
+      const int each = is_b ? map_.b_registers() : map_.a_registers();
+      const auto depth = static_cast<std::int64_t>(words.cols()) / k_steps_;
+      for (int reg = 0; reg < instruction.d.count; reg += each) {
+        const std::int64_t fragment = (is_b ? instruction.where.col : instruction.where.row) + reg / each;
+        const std::int64_t first = is_b ? warp_origin.col + fragment * kernel_.instruction.shape.n
+                                        : warp_origin.row + fragment * kernel_.instruction.shape.m;
+        const auto word_at = [&](int line, int w) { return word_or_zero(words, first + line, step * depth + w); };
+        is_b ? map_.load_b(word_at, registers + reg) : map_.load_a(word_at, registers + reg);
       }
       break;
     }

@@ -3,7 +3,7 @@
 
 #include "models/base/matrix.h"
 #include "models/mma/register_map.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "sim/hardware/sm/kernel_launch.h"
 #include "sim/kernels/gemm_kernel.h"
 #include "sim/kernels/register_allocation.h"
@@ -56,7 +56,9 @@ class PackedGemm : public sm::CtaMemory {
   void pack_indices(const base::Matrix<std::uint8_t>& indices, std::int64_t first_row, std::int64_t fragments,
                     std::int64_t step, mma::LaneRegister* words) const;
   /// Fragment rows of a warp that share metadata registers make a group.
-  std::int64_t metadata_groups_per_warp() const;
+  std::int64_t metadata_groups_per_warp() const {
+    return base::ceil_div(kernel_.fragments_m(), rows_per_metadata_register_);
+  }
   WarpOrigin origin(std::int64_t cta, int warp) const;
 
   const GemmKernel& kernel_;

@@ -49,18 +49,6 @@ RegisterAllocation::RegisterAllocation(const GemmKernel& kernel)
   }
 }
 
-isa::RegisterRange RegisterAllocation::accumulator(int row, int col) const {
-  return {(row * fragments_n_ + col) * accumulator_registers_ % a_base_, accumulator_registers_};
-}
-
-isa::RegisterRange RegisterAllocation::a(int buffer, int row) const {
-  return {a_base_ + buffer * a_buffer_ + row * a_registers_, a_registers_};
-}
-
-isa::RegisterRange RegisterAllocation::b(int buffer, int col) const {
-  return {b_base_ + buffer * b_buffer_ + col * b_registers_, b_registers_};
-}
-
 isa::RegisterRange RegisterAllocation::metadata(int buffer, int row) const {
   if (metadata_buffer_ == 0) {
     return {};

@@ -24,9 +24,15 @@ class RegisterAllocation {
   /// Allocates without staged tiles.
   RegisterAllocation(const mma::MmaInstruction& instruction, int fragments_m, int fragments_n);
 
-  isa::RegisterRange accumulator(int row, int col) const;
-  isa::RegisterRange a(int buffer, int row) const;
-  isa::RegisterRange b(int buffer, int col) const;
+  isa::RegisterRange accumulator(int row, int col) const {
+    return {(row * fragments_n_ + col) * accumulator_registers_ % a_base_, accumulator_registers_};
+  }
+  isa::RegisterRange a(int buffer, int row) const {
+    return {a_base_ + buffer * a_buffer_ + row * a_registers_, a_registers_};
+  }
+  isa::RegisterRange b(int buffer, int col) const {
+    return {b_base_ + buffer * b_buffer_ + col * b_registers_, b_registers_};
+  }
   /// Metadata registers of fragment row `row`; several fragment rows may share one.
   isa::RegisterRange metadata(int buffer, int row) const;
   /// Where the thread's part of the next k-tile of an operand waits; whole instructions.

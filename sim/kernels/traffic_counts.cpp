@@ -8,21 +8,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <vector>
 
 namespace sptc::kernels {
 namespace {
-
-std::int64_t loaded_bytes(const std::vector<isa::WarpInstruction>& code, std::int64_t iterations, bool in_loop) {
-  std::int64_t bytes = 0;
-  for (const isa::WarpInstruction& instruction : code) {
-    if (instruction.opcode == isa::Opcode::kLoadMatrix) {
-      const std::int64_t times = in_loop ? iterations - instruction.tiles_ahead : 1;
-      bytes += times * instruction.d.bytes();
-    }
-  }
-  return bytes;
-}
 
 /// Bytes that all warps load with `registers` of them filled in each k-step; warpgroups load none.
 std::int64_t bytes_of_all_steps(const GemmKernel& kernel, std::int64_t registers) {
@@ -57,12 +45,6 @@ ReductionBytes reduction_bytes(const GemmKernel& kernel, const memory::MemorySpe
   bytes.spilled = std::max<std::int64_t>(0, bytes.partial_sums - memory.l2_capacity.count());
   bytes.stored = problem.batch * problem.shape.m * problem.shape.n * output_bits(problem) / 8;
   return bytes;
-}
-
-std::int64_t fragment_bytes(const GemmKernel& kernel, const isa::WarpProgram& program) {
-  const std::int64_t per_warp =
-      loaded_bytes(program.prologue, program.iterations, false) + loaded_bytes(program.loop, program.iterations, true);
-  return per_warp * kernel.warps() * kernel.ctas();
 }
 
 std::int64_t fragment_bytes(const GemmKernel& kernel) {

@@ -5,9 +5,6 @@
 
 #include <cstdint>
 
-namespace sptc::isa {
-struct WarpProgram;
-}  // namespace sptc::isa
 namespace sptc::memory {
 struct MemorySpec;
 }  // namespace sptc::memory
@@ -43,12 +40,8 @@ struct MemoryTraffic {
   std::int64_t shared_memory() const { return shared_memory_read + shared_memory_written + shared_memory_multiplied; }
 };
 
-/// Bytes that all warps of all CTAs load from shared memory with the instructions of `program`, the
-/// program of `kernel` with its full depth.
-std::int64_t fragment_bytes(const GemmKernel& kernel, const isa::WarpProgram& program);
-
-/// The same in closed form: every k-step loads the fragments of the warp tile once; warpgroups load
-/// none.
+/// Bytes that all warps of all CTAs load from shared memory, in closed form: every k-step loads the
+/// fragments of the warp tile once; warpgroups load none.
 std::int64_t fragment_bytes(const GemmKernel& kernel);
 
 /// The part of them without metadata.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/kernels/warp_program.h"
 
-#include "sim/hardware/isa/add_instruction.h"
 #include "sim/kernels/gemm_traffic.h"
 #include "sim/kernels/register_allocation.h"
 
@@ -10,7 +9,6 @@
 #include <cmath>
 #include <memory>
 #include <span>
-#include <utility>
 #include <vector>
 
 namespace sptc::kernels {

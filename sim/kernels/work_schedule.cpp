@@ -75,7 +75,6 @@ void WorkSchedule::add_stream(std::int64_t tiles, std::int64_t k_tiles) {
       const std::int64_t first = at % k_tiles;
       const std::int64_t count = std::min(k_tiles - first, end - at);
       work_[static_cast<std::size_t>(cta)].push_back({at / k_tiles, first, count, first == 0, 0});
-      shares_tiles_ |= count < k_tiles;
       at += count;
     }
   }

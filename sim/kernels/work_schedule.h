@@ -50,7 +50,6 @@ class WorkSchedule : public sm::CtaWork {
   std::span<const isa::WorkSegment> segments(std::int64_t cta) const override {
     return work_[static_cast<std::size_t>(cta)];
   }
-  bool shares_tiles() const { return shares_tiles_; }
 
  private:
   /// Output tiles of a stream-K launch that are laid end to end, and into how many stretches those
@@ -64,7 +63,6 @@ class WorkSchedule : public sm::CtaWork {
   void count_peers();
 
   std::vector<std::vector<isa::WorkSegment>> work_;  ///< per CTA
-  bool shares_tiles_ = false;
 };
 
 /// Where the copies and stores of scheduled CTAs lie.

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/bitmask_layer.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <bit>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -30,13 +27,8 @@ unsigned kept_bits(std::uint8_t nibble, const sparsity::Pattern& pattern) {
   return bits;
 }
 
-/// The four bits of group `group` of a row of the mask.
-unsigned bits_of_group(const std::byte* row, std::size_t group) {
-  return std::to_integer<unsigned>(row[group / 2]) >> (kGroup * (group % 2)) & 0xF;
-}
-
 [[noreturn]] void refuse(const io::Tensor& tensor, const std::string& problem) {
-  throw base::InputError(fmt::format("tensor '{}': {}", io::printable(tensor.name), problem));
+  io::refuse("tensor '{}': {}", io::printable(tensor.name), problem);
 }
 
 void require_shape(const io::Tensor& tensor, std::string_view dtype, const std::vector<std::int64_t>& shape) {
@@ -66,26 +58,25 @@ sparsity::CompressedMatrix two_of_four(DataType type, std::size_t rows, std::siz
 std::string layer_of_weight(const std::string& name, WeightLayout layout) {
   constexpr std::string_view kEnding = ".weight";
   if (!name.ends_with(kEnding) || name.size() == kEnding.size()) {
-    throw base::InputError(fmt::format("tensor '{}': {} holds weights that are called '<layer>.weight'",
-                                       io::printable(name), prune::name(layout)));
+    io::refuse("tensor '{}': {} holds weights that are called '<layer>.weight'", io::printable(name),
+               prune::name(layout));
   }
   return name.substr(0, name.size() - kEnding.size());
 }
 
 std::vector<io::TensorEntry> bitmask_entries(const std::string& name, const CompressedForm& form) {
   if (form.layout != WeightLayout::kSparse24Bitmask) {
-    throw base::InputError(fmt::format("prune does not write {}: 'sptcsim convert' makes it of quantised weights",
-                                       prune::name(form.layout)));
+    io::refuse("prune does not write {}: 'sptcsim convert' makes it of quantised weights", prune::name(form.layout));
   }
   const std::string layer = layer_of_weight(name, form.layout);
   const std::string_view dtype = stored_dtype(form.type);
   if (dtype == "U8") {
-    throw base::InputError(fmt::format("tensor '{}': {} does not hold elements of {}", io::printable(name),
-                                       prune::name(form.layout), numerics::name(form.type)));
+    io::refuse("tensor '{}': {} does not hold elements of {}", io::printable(name), prune::name(form.layout),
+               numerics::name(form.type));
   }
   if (form.k % static_cast<std::int64_t>(kGroup) != 0 || form.k_first) {
-    throw base::InputError(fmt::format("tensor '{}': {} holds weights [rows, k] whose k is a multiple of 4",
-                                       io::printable(name), prune::name(form.layout)));
+    io::refuse("tensor '{}': {} holds weights [rows, k] whose k is a multiple of 4", io::printable(name),
+               prune::name(form.layout));
   }
   const auto bytes = (form.k + static_cast<std::int64_t>(kByte) - 1) / static_cast<std::int64_t>(kByte);
   return {entry_of(layer + ".compressed", dtype, {form.rows, form.k / 2}),
@@ -95,8 +86,7 @@ std::vector<io::TensorEntry> bitmask_entries(const std::string& name, const Comp
 std::vector<io::Tensor> bitmask_tensors(const std::string& name, const sparsity::CompressedMatrix& matrix,
                                         const CompressedForm& form) {
   const std::vector<io::TensorEntry> entries = bitmask_entries(name, form);
-  io::Tensor bitmask{entries[1].name, entries[1].dtype, entries[1].shape, {}};
-  bitmask.bytes.resize(entries[1].bytes);
+  io::Tensor bitmask = blank_tensor(entries[1]);
   const auto group = static_cast<std::size_t>(matrix.pattern.group);
   const auto kept = static_cast<std::size_t>(matrix.pattern.kept);
   const auto row_bytes = static_cast<std::size_t>(entries[1].shape[1]);
@@ -106,8 +96,8 @@ std::vector<io::Tensor> bitmask_tensors(const std::string& name, const sparsity:
     for (std::size_t g = 0; g < matrix.nibbles.cols(); ++g) {
       const std::uint8_t nibble = matrix.nibbles(row, g);
       if (!sparsity::is_valid_nibble(nibble, matrix.pattern)) {
-        throw base::InputError(fmt::format("tensor '{}': the metadata of row {}, group {} is no {}",
-                                           io::printable(name), row, g, matrix.pattern.name()));
+        io::refuse("tensor '{}': the metadata of row {}, group {} is no {}", io::printable(name), row, g,
+                   matrix.pattern.name());
       }
       const std::size_t at = g * group;
       bits[at / kByte] |= static_cast<std::byte>(kept_bits(nibble, matrix.pattern) << at % kByte);
@@ -116,11 +106,7 @@ std::vector<io::Tensor> bitmask_tensors(const std::string& name, const sparsity:
       }
     }
   }
-  io::Tensor shape{entries[2].name, entries[2].dtype, entries[2].shape, {}};
-  const std::array<std::int64_t, 2> extents{form.rows, form.k};
-  shape.bytes.resize(sizeof extents);
-  std::memcpy(shape.bytes.data(), extents.data(), sizeof extents);
-  return {tensor_of_words(entries[0], values), std::move(bitmask), std::move(shape)};
+  return {tensor_of_words(entries[0], values), std::move(bitmask), shape_tensor(entries[2], form)};
 }
 
 sparsity::CompressedMatrix bitmask_matrix(const io::Tensor& compressed, const io::Tensor& bitmask,
@@ -136,7 +122,8 @@ sparsity::CompressedMatrix bitmask_matrix(const io::Tensor& compressed, const io
   sparsity::CompressedMatrix matrix = two_of_four(form.type, rows, k);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t g = 0; g < k / kGroup; ++g) {
-      const unsigned bits = bits_of_group(bitmask.bytes.data() + row * row_bytes, g);
+      const auto byte = std::to_integer<unsigned>(bitmask.bytes[row * row_bytes + g / 2]);
+      const unsigned bits = byte >> (kGroup * (g % 2)) & 0xF;
       if (std::popcount(bits) != 2) {
         refuse(bitmask, fmt::format("row {}, group {} of four has {} bits, not 2", row, g, std::popcount(bits)));
       }
@@ -157,8 +144,7 @@ sparsity::CompressedMatrix compress_float32(const base::Matrix<Word>& dense) {
         bits |= (dense(row, kGroup * g + i) & kMagnitude) != 0 ? 1U << i : 0U;
       }
       if (std::popcount(bits) > 2) {
-        throw base::InputError(fmt::format("the matrix is not 2:4 sparse: row {}, group {} holds {} non-zeros", row, g,
-                                           std::popcount(bits)));
+        io::refuse("the matrix is not 2:4 sparse: row {}, group {} holds {} non-zeros", row, g, std::popcount(bits));
       }
       for (unsigned place = 1; std::popcount(bits) < 2; place <<= 1) {
         bits |= place;

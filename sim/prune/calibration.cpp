@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/calibration.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/layer_list.h"
 
-#include <fmt/format.h>
-
+#include <functional>
+#include <numeric>
 #include <optional>
 
 namespace sptc::prune {
@@ -31,16 +30,13 @@ const base::Matrix<float>* Calibration::inputs(const std::string& name, const La
   const io::TensorEntry& entry = file_->tensors()[*found].entry;
   const std::optional<numerics::DataType> type = weight_type(entry.dtype);
   if (layout.taps > 1 || !type || entry.shape.empty() || entry.shape.back() != layout.k) {
-    throw base::InputError(
-        fmt::format("{}: '{}' must be floating-point inputs [samples, {}] of a layer that is a matrix", file_->shown(),
-                    io::printable(entry.name), layout.k));
+    io::refuse("{}: '{}' must be floating-point inputs [samples, {}] of a layer that is a matrix", file_->shown(),
+               io::printable(entry.name), layout.k);
   }
-  std::int64_t samples = 1;
-  for (std::size_t axis = 0; axis + 1 < entry.shape.size(); ++axis) {
-    samples *= entry.shape[axis];
-  }
+  const std::int64_t samples =
+      std::accumulate(entry.shape.begin(), entry.shape.end() - 1, std::int64_t{1}, std::multiplies<>());
   if (samples == 0) {
-    throw base::InputError(fmt::format("{}: '{}' has no sample", file_->shown(), io::printable(entry.name)));
+    io::refuse("{}: '{}' has no sample", file_->shown(), io::printable(entry.name));
   }
   const LayerLayout plain{samples, 1, layout.k, layout.k, 0, 1, false};
   io::Tensor tensor = read_tensor(*file_, *found);

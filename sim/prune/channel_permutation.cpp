@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/channel_permutation.h"
 
-#include "models/base/error.h"
 #include "models/sparsity/permutation.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/onnx_layers.h"
 #include "sim/prune/transformer_channels.h"
+#include "sim/workload/workload.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <span>
 #include <string_view>
@@ -21,13 +22,8 @@ namespace sptc::prune {
 namespace {
 
 std::vector<std::string> names_of(std::string_view text) {
-  std::vector<std::string> names;
-  while (!text.empty()) {
-    const std::size_t comma = std::min(text.find(','), text.size());
-    names.emplace_back(text.substr(0, comma));
-    text.remove_prefix(std::min(comma + 1, text.size()));
-  }
-  return names;
+  const std::vector<std::string_view> parts = workload::parts_of(text, ',');
+  return {parts.begin(), parts.back().empty() ? parts.end() - 1 : parts.end()};
 }
 
 ChannelGroup group_of_rule(const std::string& rule) {
@@ -37,9 +33,8 @@ ChannelGroup group_of_rule(const std::string& rule) {
     group = {names_of(std::string_view(rule).substr(0, equals)), names_of(std::string_view(rule).substr(equals + 1))};
   }
   if (group.producers.empty() || group.consumers.empty()) {
-    throw base::InputError(
-        fmt::format("--permute '{}': a rule is PRODUCER[,PRODUCER..]=CONSUMER[,CONSUMER..], or report, or auto",
-                    io::printable(rule)));
+    io::refuse("--permute '{}': a rule is PRODUCER[,PRODUCER..]=CONSUMER[,CONSUMER..], or report, or auto",
+               io::printable(rule));
   }
   return group;
 }
@@ -57,8 +52,6 @@ struct FoundOrders {
   PermutationReport report;
 };
 
-}  // namespace
-
 class PermutationPlan {
  public:
   PermutationPlan(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers, const PruneOptions& options)
@@ -67,7 +60,7 @@ class PermutationPlan {
   ChannelPermutation run() {
     for (const std::string& rule : options_.permute) {
       if (pattern_.vector_rows > 0) {
-        throw base::InputError("--permute looks for orders for N:M, not for " + pattern_.name());
+        io::refuse("--permute looks for orders for N:M, not for {}", pattern_.name());
       }
       if (rule == "report") {
         report_all();
@@ -92,9 +85,10 @@ class PermutationPlan {
   void apply_named() {
     const TransformerChannels found = transformer_channels(model_);
     if (found.groups.empty() && found.notes.empty()) {
-      throw base::InputError(model_.shown() +
-                             ": --permute auto needs the graph of an ONNX model, or tensors called as those of "
-                             "transformers in Hugging Face; rules PRODUCERS=CONSUMERS say what else goes together");
+      io::refuse(
+          "{}: --permute auto needs the graph of an ONNX model, or tensors called as those of transformers in Hugging "
+          "Face; rules PRODUCERS=CONSUMERS say what else goes together",
+          model_.shown());
     }
     std::set<std::string> reasons;
     for (const ChannelParts& group : found.groups) {
@@ -107,11 +101,11 @@ class PermutationPlan {
       if (reason.empty()) {
         apply(group);
       } else if (reasons.insert(reason).second) {
-        result_.notes_.push_back(fmt::format("channels of '{}', and perhaps of others, stay in their order: {}",
-                                             io::printable(layer->name), reason));
+        result_.notes.push_back(fmt::format("channels of '{}', and perhaps of others, stay in their order: {}",
+                                            io::printable(layer->name), reason));
       }
     }
-    result_.notes_.insert(result_.notes_.end(), found.notes.begin(), found.notes.end());
+    result_.notes.insert(result_.notes.end(), found.notes.begin(), found.notes.end());
   }
 
   /// Why the channels of a group of a transformer, which `layer` reads, stay; empty: they need not.
@@ -128,10 +122,9 @@ class PermutationPlan {
   /// Whether any consumer of `group` is pruned, and all of its tensors can be reached.
   bool is_pruned(const ChannelGroup& group) const {
     const auto stands = [&](const std::string& name) { return model_.place_of(name).has_value(); };
-    const bool all = std::all_of(group.producers.begin(), group.producers.end(), stands) &&
-                     std::all_of(group.consumers.begin(), group.consumers.end(), stands);
-    return all && std::any_of(group.consumers.begin(), group.consumers.end(),
-                              [&](const auto& name) { return pruned(model_.find(name)) != nullptr; });
+    const bool all = std::ranges::all_of(group.producers, stands) && std::ranges::all_of(group.consumers, stands);
+    return all &&
+           std::ranges::any_of(group.consumers, [&](const auto& name) { return pruned(model_.find(name)) != nullptr; });
   }
 
   /// The layer of `tensor` if it is pruned.
@@ -143,7 +136,7 @@ class PermutationPlan {
   void require_pruned(const ChannelGroup& group) const {
     for (const std::string& name : group.consumers) {
       if (pruned(model_.find(name)) == nullptr) {
-        throw base::InputError(fmt::format("--permute: '{}' is no layer that is pruned", io::printable(name)));
+        io::refuse("--permute: '{}' is no layer that is pruned", io::printable(name));
       }
     }
   }
@@ -158,8 +151,8 @@ class PermutationPlan {
       const ChosenLayer* const layer = pruned(tensor);
       const std::size_t k = layer == nullptr ? 0 : static_cast<std::size_t>(layer->layout.k);
       if (k > 0 && parts.channels > 0 && k != parts.channels) {
-        throw base::InputError(fmt::format("--permute: '{}' has k = {}, and '{}' has k = {}", io::printable(name), k,
-                                           io::printable(first), parts.channels));
+        io::refuse("--permute: '{}' has k = {}, and '{}' has k = {}", io::printable(name), k, io::printable(first),
+                   parts.channels);
       }
       if (k > 0 && parts.channels == 0) {
         parts.channels = k;
@@ -171,8 +164,8 @@ class PermutationPlan {
       const std::size_t axis = axis_of_rows(tensor, parts.channels);
       const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
       if (shape.empty() || shape[axis] != static_cast<std::int64_t>(parts.channels)) {
-        throw base::InputError(fmt::format("--permute: '{}' does not make the {} channels that '{}' takes",
-                                           io::printable(name), parts.channels, io::printable(group.consumers[0])));
+        io::refuse("--permute: '{}' does not make the {} channels that '{}' takes", io::printable(name), parts.channels,
+                   io::printable(group.consumers[0]));
       }
       parts.producers.push_back({tensor, axis, {ChannelRun{}}});
     }
@@ -194,7 +187,7 @@ class PermutationPlan {
       if (layer.skipped.empty()) {
         const io::Tensor whole = read_tensor(model_, tensor);
         const sparsity::ColumnOrder found = search(load_weights(whole, layer.type, layer.layout), 1);
-        result_.reports_[tensor] = {whole.name, false, found.kept_before, found.kept_after};
+        result_.reports[tensor] = {whole.name, false, found.kept_before, found.kept_after};
       }
     }
   }
@@ -213,22 +206,18 @@ class PermutationPlan {
 
   /// The columns of `part`, one run above the other.
   static base::Matrix<float> stacked(const std::vector<LoadedWeights>& all, std::size_t part, std::size_t channels) {
-    std::size_t rows = 0;
+    std::vector<std::pair<const float*, std::size_t>> rows;  // the first channel of each, and how far the next one is
     for (const LoadedWeights& one : all) {
       for (const ChannelRun& run : one.axis->runs) {
-        rows += run.part == part ? one.rows_of_slice : 0;
+        for (std::size_t row = 0; run.part == part && row < one.rows_of_slice; ++row) {
+          rows.emplace_back(one.weights.row(run.slice * one.rows_of_slice + row).data() + run.first, run.stride);
+        }
       }
     }
-    base::Matrix<float> result(rows, channels);
-    std::size_t to = 0;
-    for (const LoadedWeights& one : all) {
-      for (const ChannelRun& run : one.axis->runs) {
-        for (std::size_t row = 0; run.part == part && row < one.rows_of_slice; ++row, ++to) {
-          const std::span<const float> from = one.weights.row(run.slice * one.rows_of_slice + row);
-          for (std::size_t c = 0; c < channels; ++c) {
-            result(to, c) = from[run.first + c * run.stride];
-          }
-        }
+    base::Matrix<float> result(rows.size(), channels);
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      for (std::size_t c = 0; c < channels; ++c) {
+        result(row, c) = rows[row].first[c * rows[row].second];
       }
     }
     return result;
@@ -241,10 +230,9 @@ class PermutationPlan {
     double sum = 0, before = 0, after = 0;
     for (std::size_t part = 0; part < group.parts; ++part) {
       const base::Matrix<float> weights = stacked(all, part, group.channels);
-      double size = 0;
-      for (std::size_t i = 0; i < weights.size(); ++i) {
-        size += static_cast<double>(std::fabs(weights.data()[i]));
-      }
+      const double size =
+          std::accumulate(weights.data(), weights.data() + weights.size(), 0.0,
+                          [](double magnitudes, float weight) { return magnitudes + std::fabs(weight); });
       sparsity::ColumnOrder order = search(weights, sharing);
       sum += size;
       before += size * order.kept_before;
@@ -278,11 +266,11 @@ class PermutationPlan {
   }
 
   void add(const ChannelAxis& axis, bool is_k, const FoundOrders& orders) {
-    std::vector<ChannelPermutation::Axis>& axes = result_.axes_[axis.tensor];
+    std::vector<ChannelPermutation::Axis>& axes = result_.axes[axis.tensor];
     for (const ChannelPermutation::Axis& other : axes) {
       if (other.axis == axis.axis) {
-        throw base::InputError(fmt::format("--permute: '{}' is permuted twice along one axis",
-                                           io::printable(model_.tensors()[axis.tensor].entry.name)));
+        io::refuse("--permute: '{}' is permuted twice along one axis",
+                   io::printable(model_.tensors()[axis.tensor].entry.name));
       }
     }
     axes.push_back({axis.axis, is_k, order_along(axis, orders)});
@@ -292,15 +280,12 @@ class PermutationPlan {
     const FoundOrders orders = orders_of(group);
     for (const ChannelAxis& axis : group.consumers) {
       if (pruned(axis.tensor) != nullptr) {
-        result_.reports_[axis.tensor] = orders.report;
-      }
-      if (orders.report.applied) {
-        add(axis, true, orders);
+        result_.reports[axis.tensor] = orders.report;
       }
     }
-    for (const ChannelAxis& axis : group.producers) {
-      if (orders.report.applied) {
-        add(axis, false, orders);
+    for (const auto& [axes, is_k] : {std::pair(&group.consumers, true), {&group.producers, false}}) {
+      for (std::size_t i = 0; orders.report.applied && i < axes->size(); ++i) {
+        add((*axes)[i], is_k, orders);
       }
     }
   }
@@ -308,9 +293,9 @@ class PermutationPlan {
   /// The axis of a producer that has its channels. Beside that of a vector there are axes of extent 1 only.
   std::size_t axis_of_rows(std::size_t tensor, std::size_t channels) const {
     const std::vector<std::int64_t>& shape = model_.tensors()[tensor].entry.shape;
-    const auto ones = static_cast<std::size_t>(std::count(shape.begin(), shape.end(), 1));
+    const auto ones = static_cast<std::size_t>(std::ranges::count(shape, 1));
     if (ones + 1 == shape.size()) {
-      const auto found = std::find(shape.begin(), shape.end(), static_cast<std::int64_t>(channels));
+      const auto found = std::ranges::find(shape, static_cast<std::int64_t>(channels));
       return found == shape.end() ? 0 : static_cast<std::size_t>(found - shape.begin());
     }
     return is_k_first(tensor) ? shape.size() - 1 : 0;
@@ -343,11 +328,13 @@ class PermutationPlan {
   ChannelPermutation result_;
 };
 
+}  // namespace
+
 io::Tensor ChannelPermutation::read(const ModelFile& model, std::size_t tensor) const {
   io::Tensor result = read_tensor(model, tensor);
-  const auto axes = axes_.find(tensor);
-  if (axes != axes_.end()) {
-    for (const Axis& axis : axes->second) {
+  const auto found = axes.find(tensor);
+  if (found != axes.end()) {
+    for (const Axis& axis : found->second) {
       permute_axis(result, axis.axis, axis.order);
     }
   }
@@ -355,9 +342,9 @@ io::Tensor ChannelPermutation::read(const ModelFile& model, std::size_t tensor) 
 }
 
 std::span<const std::size_t> ChannelPermutation::order_of_k(std::size_t tensor) const {
-  const auto axes = axes_.find(tensor);
-  if (axes != axes_.end()) {
-    for (const Axis& axis : axes->second) {
+  const auto found = axes.find(tensor);
+  if (found != axes.end()) {
+    for (const Axis& axis : found->second) {
       if (axis.is_k) {
         return axis.order;
       }
@@ -367,8 +354,8 @@ std::span<const std::size_t> ChannelPermutation::order_of_k(std::size_t tensor) 
 }
 
 std::optional<PermutationReport> ChannelPermutation::report(std::size_t tensor) const {
-  const auto found = reports_.find(tensor);
-  return found == reports_.end() ? std::nullopt : std::optional(found->second);
+  const auto found = reports.find(tensor);
+  return found == reports.end() ? std::nullopt : std::optional(found->second);
 }
 
 ChannelPermutation plan_permutation(const ModelFile& model, const std::map<std::size_t, ChosenLayer>& layers,

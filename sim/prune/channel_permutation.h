@@ -21,27 +21,21 @@ struct PermutationReport {
 };
 
 /// Orders of channels of the tensors of a model, which leave its function as it is.
-class ChannelPermutation {
- public:
-  /// A tensor of `model`, its axes in their new order.
-  io::Tensor read(const ModelFile& model, std::size_t tensor) const;
-  /// The order of k of a layer; empty where it stays.
-  std::span<const std::size_t> order_of_k(std::size_t tensor) const;
-  std::optional<PermutationReport> report(std::size_t tensor) const;
-  bool applies() const { return !axes_.empty(); }
-  /// Which channels stay in their order, and why; a sentence each.
-  const std::vector<std::string>& notes() const { return notes_; }
-
- private:
-  friend class PermutationPlan;
+struct ChannelPermutation {
   struct Axis {
     std::size_t axis = 0;
     bool is_k = false;
     std::vector<std::size_t> order;  ///< as permute_axis() takes it
   };
-  std::map<std::size_t, std::vector<Axis>> axes_;  ///< by tensor
-  std::map<std::size_t, PermutationReport> reports_;
-  std::vector<std::string> notes_;
+  std::map<std::size_t, std::vector<Axis>> axes;  ///< by tensor
+  std::map<std::size_t, PermutationReport> reports;
+  std::vector<std::string> notes;  ///< which channels stay in their order, and why; a sentence each
+
+  /// A tensor of `model`, its axes in their new order.
+  io::Tensor read(const ModelFile& model, std::size_t tensor) const;
+  /// The order of k of a layer; empty where it stays.
+  std::span<const std::size_t> order_of_k(std::size_t tensor) const;
+  std::optional<PermutationReport> report(std::size_t tensor) const;
 };
 
 /// Finds the orders that `options.permute` asks for. Throws InputError for a rule that names no tensor, or tensors

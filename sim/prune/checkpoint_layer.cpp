@@ -11,14 +11,13 @@
 #include "sim/prune/layer.h"
 #include "sim/prune/marlin_layer.h"
 #include "sim/prune/packed_weights.h"
+#include "sim/workload/workload.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
-#include <initializer_list>
 #include <map>
+#include <ranges>
 #include <string_view>
 
 namespace sptc::prune {
@@ -29,7 +28,7 @@ using numerics::DataType;
 using numerics::Word;
 
 [[noreturn]] void refuse(const std::string& name, const std::string& problem) {
-  throw base::InputError(fmt::format("weight '{}': {}", io::printable(name), problem));
+  io::refuse("weight '{}': {}", io::printable(name), problem);
 }
 
 /// The type of values that are stored as `dtype`; nothing where none is.
@@ -38,12 +37,53 @@ std::optional<DataType> type_of_values(std::string_view dtype) {
   return type == DataType::kF32 ? DataType::kTf32 : type == DataType::kF64 ? std::nullopt : type;
 }
 
-MarlinForm marlin_form(const StoredForm& form) {
-  return {form.form.rows, form.form.k, form.bits, form.scale_groups};
-}
-
 std::int64_t words_of(std::int64_t k, int bits) {
   return (k * bits + 31) / 32;
+}
+
+/// A format of packed_weights() that is read here: its layout, and the endings of the names of its tensors, with blanks
+/// between them.
+struct ReadFormat {
+  std::string_view format;
+  WeightLayout layout;
+  std::string_view endings;
+};
+
+constexpr ReadFormat kReadFormats[] = {
+    {"sparse-24-bitmask", WeightLayout::kSparse24Bitmask, ".compressed .bitmask .shape"},
+    {"SparseSemiStructuredTensor", WeightLayout::kPyTorch, ".packed .meta"},
+    {"marlin-24", WeightLayout::kMarlin24, ".weight_packed .scale_packed .meta"},
+    {"marlin-24", WeightLayout::kMarlin24, ".B_24 .s .B_meta"},
+    {"pack-quantized", WeightLayout::kPackQuantized, ".weight_packed .weight_shape"},
+    {"nvfp4-pack-quantized", WeightLayout::kNvfp4, ".weight_packed"},
+    {"NVFP4 of Model Optimizer", WeightLayout::kModelOptNvfp4, ".weight"},
+};
+
+/// The form of marlin-24 whose codes and scales have these extents; nothing where they are none.
+std::optional<CompressedForm> marlin_form(const std::vector<std::int64_t>& packed,
+                                          const std::vector<std::int64_t>& scale) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 26;
+  if (packed.size() != 2 || scale.size() != 2 || scale[1] <= 0 || packed[0] <= 0 ||
+      std::max({packed[0], packed[1], scale[0], scale[1]}) > kMost) {
+    return std::nullopt;
+  }
+  const std::int64_t bits = 2 * packed[1] / scale[1];
+  return CompressedForm{
+      DataType::kS8, WeightLayout::kMarlin24, scale[1], 32 * packed[0], false, bits <= 8 ? static_cast<int>(bits) : 0,
+      scale[0]};
+}
+
+/// Refuses the extents that tensor `name` states where codes of no width fill words of `shape` with them.
+void require_extents(const PackedWeight& packed, const std::vector<std::int64_t>& shape, const std::string& name) {
+  constexpr std::int64_t kWordBits = 32, kMostBits = 8;
+  for (std::int64_t bits = 1; bits <= kMostBits; ++bits) {
+    const std::int64_t in_word = kWordBits / bits;
+    if (packed.k > 0 && packed.rows == shape[0] && (packed.k + in_word - 1) / in_word == shape[1]) {
+      return;
+    }
+  }
+  io::refuse("tensor '{}': must be the [rows, k] that codes of 1 to {} bits in {} x {} words have", io::printable(name),
+             kMostBits, shape[0], shape[1]);
 }
 
 class Finder {
@@ -52,10 +92,7 @@ class Finder {
 
   CheckpointWeights result() && {
     for (const PackedWeight& packed : packed_weights(model_)) {
-      if (packed.format == "values and metadata of sptcsim") {
-        continue;
-      }
-      if (!add(packed)) {
+      if (packed.format != "values and metadata of sptcsim" && !add(packed)) {
         auto& [first, count] = left_[std::string(packed.format)];
         first = count++ == 0 ? packed.name : first;
       }
@@ -70,130 +107,75 @@ class Finder {
 
  private:
   bool add(const PackedWeight& packed) {
-    const std::string& layer = packed.name;
-    if (packed.format == "sparse-24-bitmask") {
-      return add_values(packed, WeightLayout::kSparse24Bitmask, layer.ends_with(".weight") ? layer : layer + ".weight",
-                        {".compressed", ".bitmask", ".shape"});
-    }
-    if (packed.format == "SparseSemiStructuredTensor") {
-      return add_values(packed, WeightLayout::kPyTorch, layer, {".packed", ".meta"});
-    }
-    if (packed.format == "marlin-24") {
-      return add_marlin(packed, {".weight_packed", ".scale_packed", ".meta"}) ||
-             add_marlin(packed, {".B_24", ".s", ".B_meta"});
-    }
-    if (packed.format == "pack-quantized") {
-      return add_packed(packed);
-    }
-    if (packed.format == "nvfp4-pack-quantized") {
-      return add_codes(packed, WeightLayout::kNvfp4, {".weight_packed"});
-    }
-    return packed.format == "NVFP4 of Model Optimizer" && add_codes(packed, WeightLayout::kModelOptNvfp4, {".weight"});
+    return std::ranges::any_of(kReadFormats, [&](const ReadFormat& format) {
+      const std::vector<std::size_t> parts =
+          packed.format == format.format ? parts_of(packed, format) : std::vector<std::size_t>();
+      const auto form = parts.empty() ? std::nullopt : form_in(format.layout, packed, parts);
+      if (form) {
+        const bool whole = is_pair(format.layout) ||
+                           (format.layout == WeightLayout::kSparse24Bitmask && packed.name.ends_with(".weight"));
+        result_.weights.push_back({whole ? packed.name : packed.name + ".weight", *form, parts});
+      }
+      return form.has_value();
+    });
   }
 
   const io::TensorEntry& entry(std::size_t part) const { return model_.tensors()[part].entry; }
 
   /// The tensor of the weight that is called so; nothing where there is none.
   std::optional<std::size_t> part(const PackedWeight& packed, std::string_view ending) const {
-    for (const std::size_t tensor : packed.parts) {
-      if (entry(tensor).name == packed.name + std::string(ending)) {
-        return tensor;
-      }
-    }
-    return std::nullopt;
+    const auto place = model_.place_of(packed.name + std::string(ending));
+    return place && packed.parts.contains(*place) ? place : std::nullopt;
   }
 
-  std::optional<std::vector<std::size_t>> parts(const PackedWeight& packed,
-                                                std::initializer_list<std::string_view> endings) const {
+  /// The tensors of `format`; none where one is missing.
+  std::vector<std::size_t> parts_of(const PackedWeight& packed, const ReadFormat& format) const {
     std::vector<std::size_t> result;
-    for (const std::string_view ending : endings) {
+    for (const std::string_view ending : workload::parts_of(format.endings, ' ')) {
       const auto place = part(packed, ending);
       if (!place) {
-        return std::nullopt;
+        return {};
       }
       result.push_back(*place);
     }
     return result;
   }
 
-  bool add_values(const PackedWeight& packed, WeightLayout layout, const std::string& name,
-                  std::initializer_list<std::string_view> endings) {
-    const auto found = parts(packed, endings);
-    const auto type = found ? type_of_values(entry(found->front()).dtype) : std::nullopt;
-    if (!type || packed.rows <= 0 || packed.k <= 0) {
-      return false;
+  /// What the tensors `parts` hold in `layout`; nothing where they are not read here.
+  std::optional<CompressedForm> form_in(WeightLayout layout, const PackedWeight& packed,
+                                        const std::vector<std::size_t>& parts) const {
+    const io::TensorEntry& first = entry(parts.front());
+    CompressedForm form{DataType::kS8, layout, packed.rows, packed.k};
+    if (layout == WeightLayout::kMarlin24) {
+      return marlin_form(first.shape, entry(parts[1]).shape);
     }
-    result_.weights.push_back({name, {{*type, layout, packed.rows, packed.k, false}}, *found});
-    return true;
+    if (layout == WeightLayout::kPackQuantized) {
+      form.bits = bits_of_codes(packed, first, entry(parts[1]).name);
+      return form.bits > 0 ? std::optional(form) : std::nullopt;
+    }
+    if (is_nvfp4(layout)) {
+      form.type = DataType::kE2m1;
+      form.bits = 4;
+    } else if (const auto type = type_of_values(first.dtype)) {
+      form.type = *type;
+    } else {
+      return std::nullopt;
+    }
+    return packed.rows > 0 && packed.k > 0 ? std::optional(form) : std::nullopt;
   }
 
-  bool add_codes(const PackedWeight& packed, WeightLayout layout, std::initializer_list<std::string_view> endings) {
-    const auto found = parts(packed, endings);
-    if (!found || packed.rows <= 0 || packed.k <= 0) {
-      return false;
+  /// 4 or 8 of codes in words of 32 bits; 0 where they have another width, or zero points.
+  int bits_of_codes(const PackedWeight& packed, const io::TensorEntry& words, const std::string& stated) const {
+    if (words.shape.size() == 2 && words.dtype == "I32") {
+      require_extents(packed, words.shape, stated);
     }
-    result_.weights.push_back(
-        {packed.name + ".weight", {{DataType::kE2m1, layout, packed.rows, packed.k, false}, 4}, *found});
-    return true;
-  }
-
-  bool add_packed(const PackedWeight& packed) {
-    const auto found = parts(packed, {".weight_packed", ".weight_shape"});
-    if (!found || entry(found->front()).shape.size() != 2) {
-      return false;
-    }
-    const std::vector<std::int64_t>& shape = entry(found->front()).shape;
-    if (entry(found->front()).dtype == "I32") {
-      require_shape(packed, shape, entry(found->back()).name);
-    }
-    if (packed.k <= 4) {  // fewer do not tell how many bits each has
-      return false;
-    }
+    const bool is_read = packed.k > 4 && !part(packed, ".weight_zero_point");  // fewer do not tell how many bits
     for (const int bits : {4, 8}) {
-      if (shape == std::vector<std::int64_t>{packed.rows, words_of(packed.k, bits)} &&
-          !part(packed, ".weight_zero_point")) {
-        result_.weights.push_back({packed.name + ".weight",
-                                   {{DataType::kS8, WeightLayout::kPackQuantized, packed.rows, packed.k, false}, bits},
-                                   *found});
-        return true;
+      if (is_read && words.shape == std::vector<std::int64_t>{packed.rows, words_of(packed.k, bits)}) {
+        return bits;
       }
     }
-    return false;
-  }
-
-  /// Refuses the extents that tensor `name` states where codes of no width fill words of `shape` with them.
-  static void require_shape(const PackedWeight& packed, const std::vector<std::int64_t>& shape,
-                            const std::string& name) {
-    constexpr std::int64_t kWordBits = 32, kMostBits = 8;
-    for (std::int64_t bits = 1; bits <= kMostBits; ++bits) {
-      const std::int64_t in_word = kWordBits / bits;
-      if (packed.k > 0 && packed.rows == shape[0] && (packed.k + in_word - 1) / in_word == shape[1]) {
-        return;
-      }
-    }
-    throw base::InputError(
-        fmt::format("tensor '{}': must be the [rows, k] that codes of 1 to {} bits in {} x {} words have",
-                    io::printable(name), kMostBits, shape[0], shape[1]));
-  }
-
-  bool add_marlin(const PackedWeight& weight, std::initializer_list<std::string_view> endings) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 26;
-    const auto found = parts(weight, endings);
-    if (!found) {
-      return false;
-    }
-    const std::vector<std::int64_t>& packed = entry((*found)[0]).shape;
-    const std::vector<std::int64_t>& scale = entry((*found)[1]).shape;
-    if (packed.size() != 2 || scale.size() != 2 || scale[1] <= 0 || packed[0] <= 0 ||
-        std::max({packed[0], packed[1], scale[0], scale[1]}) > kMost) {
-      return false;
-    }
-    result_.weights.push_back({weight.name + ".weight",
-                               {{DataType::kS8, WeightLayout::kMarlin24, scale[1], 32 * packed[0], false},
-                                static_cast<int>(2 * packed[1] / scale[1] <= 8 ? 2 * packed[1] / scale[1] : 0),
-                                scale[0]},
-                               *found});
-    return true;
+    return 0;
   }
 
   const ModelFile& model_;
@@ -201,68 +183,61 @@ class Finder {
   std::map<std::string, std::pair<std::string, int>> left_;  ///< by format: the first, how many
 };
 
-void require_entry(const io::Tensor& tensor, const io::TensorEntry& entry) {
-  if (tensor.dtype != entry.dtype || tensor.bytes.size() != entry.bytes) {
-    throw base::InputError(
-        fmt::format("tensor '{}': must be {} of {} bytes", io::printable(tensor.name), entry.dtype, entry.bytes));
-  }
-}
+/// How codes stand side by side in words, the first lowest, each row by itself; signed ones are stored plus half of
+/// their range.
+struct CodePlaces {
+  explicit CodePlaces(const CompressedForm& form)
+      : is_signed(form.type == DataType::kS8),
+        bits(static_cast<std::size_t>(form.bits)),
+        in_word((form.layout == WeightLayout::kPackQuantized ? 32 : 8) / bits),
+        offset(is_signed ? 1 << (bits - 1) : 0) {}
 
-/// Codes of `bits` that stand side by side in words of `word_bits`, the first lowest, each row by itself; signed ones
-/// are stored plus half of their range.
-Matrix<Word> unpack_codes(const io::Tensor& tensor, const StoredForm& form, int word_bits) {
-  const auto rows = static_cast<std::size_t>(form.form.rows);
-  const auto k = static_cast<std::size_t>(form.form.k);
-  const auto bits = static_cast<std::size_t>(form.bits);
-  const std::size_t in_word = static_cast<std::size_t>(word_bits) / bits;
-  const Word offset = form.form.type == DataType::kS8 ? Word{1} << (bits - 1) : 0;
-  const Word mask = (Word{1} << bits) - 1;
+  bool is_signed;
+  std::size_t bits, in_word;
+  int offset;
+};
+
+Matrix<Word> unpack_codes(const io::Tensor& tensor, const CompressedForm& form) {
+  const CodePlaces at(form);
+  const Word mask = (Word{1} << at.bits) - 1;
   const Matrix<Word> words = words_of_tensor(tensor);
-  Matrix<Word> codes(rows, k);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t i = 0; i < k; ++i) {
-      const Word code = words(row, i / in_word) >> (i % in_word * bits) & mask;
-      codes(row, i) = offset == 0 ? code : (code - offset) & 0xFF;
+  Matrix<Word> codes(static_cast<std::size_t>(form.rows), static_cast<std::size_t>(form.k));
+  for (std::size_t row = 0; row < codes.rows(); ++row) {
+    for (std::size_t i = 0; i < codes.cols(); ++i) {
+      const Word code = words(row, i / at.in_word) >> (i % at.in_word * at.bits) & mask;
+      codes(row, i) = at.is_signed ? (code - static_cast<Word>(at.offset)) & 0xFF : code;
     }
   }
   return codes;
 }
 
-Matrix<Word> pack_codes(const std::string& name, const Matrix<Word>& codes, const StoredForm& form, int word_bits) {
-  const auto bits = static_cast<std::size_t>(form.bits);
-  const std::size_t in_word = static_cast<std::size_t>(word_bits) / bits;
-  const bool is_signed = form.form.type == DataType::kS8;
-  const int offset = is_signed ? 1 << (bits - 1) : 0;
-  Matrix<Word> words(codes.rows(), (codes.cols() + in_word - 1) / in_word);
+Matrix<Word> pack_codes(const std::string& name, const Matrix<Word>& codes, const CompressedForm& form) {
+  const CodePlaces at(form);
+  Matrix<Word> words(codes.rows(), (codes.cols() + at.in_word - 1) / at.in_word);
   for (std::size_t row = 0; row < codes.rows(); ++row) {
     for (std::size_t i = 0; i < codes.cols(); ++i) {
-      const int code =
-          is_signed ? static_cast<int>(static_cast<std::int8_t>(codes(row, i))) : static_cast<int>(codes(row, i));
-      if (code + offset < 0 || code + offset >= 1 << bits) {
-        refuse(name, fmt::format("{} of {} bits does not hold the code {} of row {}", prune::name(form.form.layout),
-                                 form.bits, code, row));
+      const Word word = codes(row, i);
+      const int code = at.offset + (at.is_signed ? static_cast<std::int8_t>(word) : static_cast<int>(word));
+      if (code < 0 || code >= 1 << at.bits) {
+        refuse(name, fmt::format("{} of {} bits does not hold the code {} of row {}", prune::name(form.layout),
+                                 form.bits, code - at.offset, row));
       }
-      words(row, i / in_word) |= static_cast<Word>(code + offset) << (i % in_word * bits);
+      words(row, i / at.in_word) |= static_cast<Word>(code) << (i % at.in_word * at.bits);
     }
   }
   return words;
 }
 
-int word_bits_of(WeightLayout layout) {
-  return layout == WeightLayout::kPackQuantized ? 32 : 8;
-}
-
-void require_type(const std::string& name, const StoredForm& form) {
-  const WeightLayout layout = form.form.layout;
-  const DataType wanted = layout == WeightLayout::kFloatQuantized                                    ? DataType::kE4m3
-                          : layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4 ? DataType::kE2m1
-                                                                                                     : DataType::kS8;
-  if (form.form.type != wanted) {
-    refuse(name, fmt::format("{} holds {}, not {}, and sptcsim quantises no weights", prune::name(layout),
-                             numerics::name(wanted), numerics::name(form.form.type)));
+void require_type(const std::string& name, const CompressedForm& form) {
+  const DataType wanted = form.layout == WeightLayout::kFloatQuantized ? DataType::kE4m3
+                          : is_nvfp4(form.layout)                      ? DataType::kE2m1
+                                                                       : DataType::kS8;
+  if (form.type != wanted) {
+    refuse(name, fmt::format("{} holds {}, not {}, and sptcsim quantises no weights", prune::name(form.layout),
+                             numerics::name(wanted), numerics::name(form.type)));
   }
-  if (form.form.k_first) {
-    refuse(name, fmt::format("{} holds weights [rows, k] alone", prune::name(layout)));
+  if (form.k_first) {
+    refuse(name, fmt::format("{} holds weights [rows, k] alone", prune::name(form.layout)));
   }
 }
 
@@ -281,15 +256,6 @@ std::vector<io::Tensor> dense_tensors(const std::string& name, Matrix<Word> dens
     word = static_cast<Word>(numerics::to_integer(word, form.type));
   }
   return {tensor_of_words(dense_entries(name, form)[0], dense)};
-}
-
-/// [rows, k] as I64.
-io::Tensor shape_tensor(const io::TensorEntry& entry, const CompressedForm& form) {
-  io::Tensor tensor{entry.name, entry.dtype, entry.shape, {}};
-  const std::array<std::int64_t, 2> extents{form.rows, form.k};
-  tensor.bytes.resize(sizeof extents);
-  std::memcpy(tensor.bytes.data(), extents.data(), sizeof extents);
-  return tensor;
 }
 
 Matrix<Word> dense_of(WeightMatrix& weight) {
@@ -313,73 +279,69 @@ CheckpointWeights checkpoint_weights(const ModelFile& model) {
 }
 
 WeightMatrix read_weight(const ModelFile& model, const CheckpointWeight& weight) {
-  std::vector<io::Tensor> tensors;
-  for (const std::size_t part : weight.parts) {
-    tensors.push_back(read_tensor(model, part));
-  }
-  const StoredForm& form = weight.form;
+  const auto parts = std::views::transform(weight.parts, [&](std::size_t part) { return read_tensor(model, part); });
+  const std::vector<io::Tensor> tensors(parts.begin(), parts.end());
+  const CompressedForm& form = weight.form;
   WeightMatrix result;
-  if (is_pair(form.form.layout)) {
-    result.words = compressed_matrix(tensors.at(0), tensors.at(1), form.form);
-  } else if (form.form.layout == WeightLayout::kSparse24Bitmask) {
-    result.words = bitmask_matrix(tensors.at(0), tensors.at(1), form.form);
-  } else if (form.form.layout == WeightLayout::kMarlin24) {
-    result.words = marlin_matrix(tensors.at(0), tensors.at(2), marlin_form(form));
-    result.scale = marlin_scale(tensors.at(1), weight.name + "_scale", marlin_form(form));
+  if (is_pair(form.layout)) {
+    result.words = compressed_matrix(tensors.at(0), tensors.at(1), form);
+  } else if (form.layout == WeightLayout::kSparse24Bitmask) {
+    result.words = bitmask_matrix(tensors.at(0), tensors.at(1), form);
+  } else if (form.layout == WeightLayout::kMarlin24) {
+    result.words = marlin_matrix(tensors.at(0), tensors.at(2), form);
+    result.scale = marlin_scale(tensors.at(1), weight.name + "_scale", form);
   } else {
     require_entry(tensors.at(0), stored_entries(weight.name, form)[0]);
-    result.words = unpack_codes(tensors.at(0), form, word_bits_of(form.form.layout));
+    result.words = unpack_codes(tensors.at(0), form);
   }
   return result;
 }
 
-std::vector<io::TensorEntry> stored_entries(const std::string& name, const StoredForm& form) {
-  const CompressedForm& matrix = form.form;
-  if (matrix.layout == WeightLayout::kDense) {
-    return dense_entries(name, matrix);
+std::vector<io::TensorEntry> stored_entries(const std::string& name, const CompressedForm& form) {
+  if (form.layout == WeightLayout::kDense) {
+    return dense_entries(name, form);
   }
-  if (is_pair(matrix.layout) || matrix.layout == WeightLayout::kSparse24Bitmask) {
-    return compressed_entries(name, matrix);
+  if (is_pair(form.layout) || form.layout == WeightLayout::kSparse24Bitmask) {
+    return compressed_entries(name, form);
   }
   require_type(name, form);
-  const std::string layer = layer_of_weight(name, matrix.layout);
-  switch (matrix.layout) {
+  const std::string layer = layer_of_weight(name, form.layout);
+  switch (form.layout) {
     case WeightLayout::kMarlin24:
-      return marlin_entries(layer, marlin_form(form));
+      return marlin_entries(layer, form);
     case WeightLayout::kPackQuantized:
-      return {entry_of(layer + ".weight_packed", "I32", {matrix.rows, words_of(matrix.k, form.bits)}),
+      return {entry_of(layer + ".weight_packed", "I32", {form.rows, words_of(form.k, form.bits)}),
               entry_of(layer + ".weight_shape", "I64", {2})};
     case WeightLayout::kNvfp4:
     case WeightLayout::kModelOptNvfp4:
-      if (matrix.k % 2 != 0) {
-        refuse(name, fmt::format("{} needs an even k", prune::name(matrix.layout)));
+      if (form.k % 2 != 0) {
+        refuse(name, fmt::format("{} needs an even k", prune::name(form.layout)));
       }
-      return {entry_of(matrix.layout == WeightLayout::kNvfp4 ? layer + ".weight_packed" : name, "U8",
-                       {matrix.rows, matrix.k / 2})};
+      return {entry_of(form.layout == WeightLayout::kNvfp4 ? layer + ".weight_packed" : name, "U8",
+                       {form.rows, form.k / 2})};
     default:
-      return dense_entries(name, matrix);
+      return dense_entries(name, form);
   }
 }
 
-std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const StoredForm& form) {
-  const CompressedForm& matrix = form.form;
-  if (is_pair(matrix.layout) || matrix.layout == WeightLayout::kSparse24Bitmask) {
-    return compressed_tensors(name, compressed_of(weight, matrix), matrix);
+std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const CompressedForm& form) {
+  if (is_pair(form.layout) || form.layout == WeightLayout::kSparse24Bitmask) {
+    return compressed_tensors(name, compressed_of(weight, form), form);
   }
-  if (matrix.layout == WeightLayout::kMarlin24) {
+  if (form.layout == WeightLayout::kMarlin24) {
     base::ensure(weight.scale.has_value(), "marlin-24 without a scale");
-    return marlin_tensors(layer_of_weight(name, matrix.layout), compressed_of(weight, matrix), *weight.scale,
-                          marlin_form(form));
+    return marlin_tensors(layer_of_weight(name, form.layout), compressed_of(weight, form), *weight.scale, form);
   }
   Matrix<Word> dense = dense_of(weight);
   const std::vector<io::TensorEntry> entries = stored_entries(name, form);
-  if (matrix.layout == WeightLayout::kPackQuantized) {
-    return {tensor_of_words(entries[0], pack_codes(name, dense, form, 32)), shape_tensor(entries[1], matrix)};
+  if (form.layout != WeightLayout::kPackQuantized && !is_nvfp4(form.layout)) {
+    return dense_tensors(name, std::move(dense), form);
   }
-  if (matrix.layout == WeightLayout::kNvfp4 || matrix.layout == WeightLayout::kModelOptNvfp4) {
-    return {tensor_of_words(entries[0], pack_codes(name, dense, form, 8))};
+  std::vector<io::Tensor> tensors{tensor_of_words(entries[0], pack_codes(name, dense, form))};
+  if (entries.size() > 1) {
+    tensors.push_back(shape_tensor(entries[1], form));
   }
-  return dense_tensors(name, std::move(dense), matrix);
+  return tensors;
 }
 
 }  // namespace sptc::prune

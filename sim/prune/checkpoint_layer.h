@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "models/sparsity/compress.h"
 #include "sim/io/tensor_file.h"
 #include "sim/io/tensor_layout.h"
@@ -10,26 +10,17 @@
 #include "sim/prune/model_file.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 #include <variant>
 #include <vector>
 
 namespace sptc::prune {
 
-/// How the weight "<layer>.weight" stands in a file.
-struct StoredForm {
-  CompressedForm form;            ///< codes of integers have the type s8
-  int bits = 8;                   ///< of a code
-  std::int64_t scale_groups = 1;  ///< of marlin-24
-};
-
 /// A weight that a checkpoint holds as compressed-tensors, Model Optimizer or torch do.
 struct CheckpointWeight {
   std::string name;  ///< "<layer>.weight"
-  StoredForm form;
+  CompressedForm form;
   std::vector<std::size_t> parts;  ///< its tensors, in the order of stored_entries()
 };
 
@@ -51,9 +42,9 @@ WeightMatrix read_weight(const ModelFile& model, const CheckpointWeight& weight)
 
 /// The tensors in which the weight `name` is written in `form`, without bytes. Of marlin-24 the scale is among them.
 /// Throws InputError where the form does not hold it.
-std::vector<io::TensorEntry> stored_entries(const std::string& name, const StoredForm& form);
+std::vector<io::TensorEntry> stored_entries(const std::string& name, const CompressedForm& form);
 /// Tensors with their bytes. Throws InputError where the weight has not the pattern that the form needs, or codes that
 /// it does not hold.
-std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const StoredForm& form);
+std::vector<io::Tensor> stored_tensors(const std::string& name, WeightMatrix weight, const CompressedForm& form);
 
 }  // namespace sptc::prune

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/compressed_layer.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
@@ -9,13 +8,13 @@
 #include "sim/io/text_file.h"
 #include "sim/prune/bitmask_layer.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -96,22 +95,16 @@ std::pair<std::int64_t, std::int64_t> granularity(const CompressedForm& form) {
 
 WeightLayout parse_weight_layout(std::string_view name) {
   if (name == "cusparselt") {
-    throw base::InputError(
-        "the layout of cuSPARSELt is one buffer with metadata that NVIDIA does not document: write "
-        "dense weights, of which torch._cslt_compress makes it");
+    io::refuse(
+        "the layout of cuSPARSELt is one buffer with metadata that NVIDIA does not document: write dense weights, of "
+        "which torch._cslt_compress makes it");
   }
   if (name == "compressed-tensors") {
     return WeightLayout::kSparse24Bitmask;  // its layout of 2:4
   }
-  const std::string_view word = sparsity::layout_word(name);
-  std::vector<std::string_view> names;
-  for (const Layout& layout : kLayouts) {
-    if (layout.name == word) {
-      return static_cast<WeightLayout>(names.size());
-    }
-    names.push_back(layout.name);
-  }
-  throw base::InputError("unknown layout " + base::unknown_name(io::printable(name), names));
+  const auto names = std::views::transform(kLayouts, &Layout::name);
+  return static_cast<WeightLayout>(
+      io::place_among(std::vector(names.begin(), names.end()), sparsity::layout_word(name), "unknown layout"));
 }
 
 std::string_view name(WeightLayout layout) {
@@ -131,13 +124,33 @@ std::string_view stored_dtype(DataType type) {
       return dtype;
     }
   }
-  throw base::InputError(fmt::format("weights of {} have no compressed form", numerics::name(type)));
+  io::refuse("weights of {} have no compressed form", numerics::name(type));
+}
+
+bool is_nvfp4(WeightLayout layout) {
+  return layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4;
+}
+
+io::Tensor blank_tensor(const io::TensorEntry& entry) {
+  return {entry.name, entry.dtype, entry.shape, std::vector<std::byte>(entry.bytes)};
+}
+
+io::Tensor shape_tensor(const io::TensorEntry& entry, const CompressedForm& form) {
+  io::Tensor tensor = blank_tensor(entry);
+  const std::array<std::int64_t, 2> extents{form.rows, form.k};
+  std::memcpy(tensor.bytes.data(), extents.data(), sizeof extents);
+  return tensor;
+}
+
+void require_entry(const io::Tensor& tensor, const io::TensorEntry& entry, std::string_view whose) {
+  if (tensor.dtype != entry.dtype || tensor.bytes.size() != entry.bytes) {
+    io::refuse("tensor '{}': must be {} of {} bytes{}", io::printable(tensor.name), entry.dtype, entry.bytes, whose);
+  }
 }
 
 io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<Word>& words) {
   const auto bytes = static_cast<std::size_t>(io::find_element_type(entry.dtype)->bytes);
-  io::Tensor tensor{entry.name, entry.dtype, entry.shape, {}};
-  tensor.bytes.resize(words.size() * bytes);
+  io::Tensor tensor = blank_tensor(entry);
   for (std::size_t i = 0; i < words.size(); ++i) {
     std::memcpy(tensor.bytes.data() + i * bytes, &words.data()[i], bytes);
   }
@@ -154,18 +167,10 @@ base::Matrix<Word> words_of_tensor(const io::Tensor& tensor) {
   return words;
 }
 
-std::string values_name(const std::string& name) {
-  return name + ".values";
-}
-
-std::string metadata_name(const std::string& name) {
-  return name + ".metadata";
-}
-
 io::TensorEntry entry_of(std::string name, std::string_view dtype, std::vector<std::int64_t> shape) {
   const auto bytes = io::packed_bytes(shape, io::find_element_type(dtype)->bytes);
   if (!bytes) {
-    throw base::InputError(fmt::format("tensor '{}' is too large", io::printable(name)));
+    io::refuse("tensor '{}' is too large", io::printable(name));
   }
   return {std::move(name), std::string(dtype), std::move(shape), 0, static_cast<std::uint64_t>(*bytes)};
 }
@@ -177,10 +182,9 @@ std::vector<io::TensorEntry> compressed_entries(const std::string& name, const C
   const std::string_view dtype = stored_dtype(form.type);
   const auto [row_step, k_step] = granularity(form);
   if (form.rows % row_step != 0 || form.k % k_step != 0) {
-    throw base::InputError(fmt::format(
-        "tensor '{}': the layout {} of {} needs rows that are a multiple of {} and a k that is one "
-        "of {}, not {} x {}",
-        io::printable(name), prune::name(form.layout), numerics::name(form.type), row_step, k_step, form.rows, form.k));
+    io::refuse(
+        "tensor '{}': the layout {} of {} needs rows that are a multiple of {} and a k that is one of {}, not {} x {}",
+        io::printable(name), prune::name(form.layout), numerics::name(form.type), row_step, k_step, form.rows, form.k);
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(form.type);
   const int bits = sparsity::metadata_word_bits(metadata_form(form));
@@ -189,8 +193,8 @@ std::vector<io::TensorEntry> compressed_entries(const std::string& name, const C
     shape = {form.rows / kTileRows, form.k / instruction_k(form.type), static_cast<std::int64_t>(kLanes)};
   }
   const std::string sign = is_pytorch(form.layout) ? "I" : "U";  // torch has no unsigned ones
-  return {entry_of(values_name(name), dtype, {form.rows, form.k / pattern.group * pattern.kept}),
-          entry_of(metadata_name(name), sign + std::to_string(bits), std::move(shape))};
+  return {entry_of(name + kValuesEnding, dtype, {form.rows, form.k / pattern.group * pattern.kept}),
+          entry_of(name + kMetadataEnding, sign + std::to_string(bits), std::move(shape))};
 }
 
 sparsity::CompressedMatrix compress_layer(const base::Matrix<Word>& dense, const CompressedForm& form) {
@@ -219,10 +223,8 @@ sparsity::CompressedMatrix compressed_matrix(const io::Tensor& values, const io:
   for (const auto& [tensor, entry] : {std::pair(&values, &wanted[0]), std::pair(&metadata, &wanted[1])}) {
     const io::ElementType* const type = io::find_element_type(tensor->dtype);
     if (type == nullptr || tensor->shape != entry->shape || type->bytes != io::find_element_type(entry->dtype)->bytes) {
-      throw base::InputError(
-          fmt::format("tensor '{}' does not have the extents and the type that the "
-                      "layout {} of {} x {} has",
-                      io::printable(tensor->name), prune::name(form.layout), form.rows, form.k));
+      io::refuse("tensor '{}' does not have the extents and the type that the layout {} of {} x {} has",
+                 io::printable(tensor->name), prune::name(form.layout), form.rows, form.k);
     }
   }
   sparsity::CompressedMatrix matrix;

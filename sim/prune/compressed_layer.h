@@ -42,13 +42,16 @@ std::string_view name(WeightLayout layout);
 
 /// Whether weights are two tensors, values and metadata, and kFormsKey says how.
 bool is_pair(WeightLayout layout);
+bool is_nvfp4(WeightLayout layout);
 
-/// What a compressed layer is, beside its two tensors.
+/// How the weight of a layer stands in a file, beside its tensors.
 struct CompressedForm {
-  numerics::DataType type = numerics::DataType::kF16;
+  numerics::DataType type = numerics::DataType::kF16;  ///< that of s8 also of codes of fewer bits
   WeightLayout layout = WeightLayout::kCanonical;
   std::int64_t rows = 0, k = 0;
-  bool k_first = false;  ///< the dense tensor is [k, rows]
+  bool k_first = false;           ///< the dense tensor is [k, rows]
+  int bits = 8;                   ///< of a code
+  std::int64_t scale_groups = 1;  ///< of marlin-24: a scale for each row, or for each row and 128 columns
 };
 
 /// The type of elements of `type` in tensor files; those of 4 bits are the low bits of a byte each. Throws InputError
@@ -56,15 +59,20 @@ struct CompressedForm {
 std::string_view stored_dtype(numerics::DataType type);
 /// A tensor of that type without bytes. Throws InputError where its size does not fit 64 bits.
 io::TensorEntry entry_of(std::string name, std::string_view dtype, std::vector<std::int64_t> shape);
+/// The tensor of `entry`, zeros.
+io::Tensor blank_tensor(const io::TensorEntry& entry);
+/// [rows, k] as I64.
+io::Tensor shape_tensor(const io::TensorEntry& entry, const CompressedForm& form);
+/// Throws InputError, with `whose` behind it, where `tensor` has not the type and bytes of `entry`.
+void require_entry(const io::Tensor& tensor, const io::TensorEntry& entry, std::string_view whose = "");
 
 /// The low bytes of `words`, as many as an element of `entry` has.
 io::Tensor tensor_of_words(const io::TensorEntry& entry, const base::Matrix<numerics::Word>& words);
 /// The elements of a tensor of up to 32 bits, zero-extended, in rows of its first extent.
 base::Matrix<numerics::Word> words_of_tensor(const io::Tensor& tensor);
 
-/// Names of the two tensors of the layer `name`.
-std::string values_name(const std::string& name);
-std::string metadata_name(const std::string& name);
+/// What follows the name of a layer in those of its two tensors.
+inline constexpr const char *kValuesEnding = ".values", *kMetadataEnding = ".metadata";
 
 /// The two tensors of a layout that is_pair(), values first, or those of kSparse24Bitmask, without bytes or offsets.
 /// Throws InputError where the extents do not fill the layout.

@@ -33,15 +33,11 @@ using numerics::DataType;
 /// A layer that is to change its form: of tensors of its own, or of a dense one.
 struct ConvertedLayer {
   std::string name;
-  StoredForm to;
+  CompressedForm to;
   std::optional<CheckpointWeight> stored;
   std::optional<ChosenLayer> dense;
   std::optional<std::size_t> scale;  ///< the tensor with it, for marlin-24
 };
-
-bool is_nvfp4(WeightLayout layout) {
-  return layout == WeightLayout::kNvfp4 || layout == WeightLayout::kModelOptNvfp4;
-}
 
 /// Whether the layout holds weights that were quantised before, of 2:4 or not.
 bool is_quantised(WeightLayout layout) {
@@ -51,7 +47,7 @@ bool is_quantised(WeightLayout layout) {
 /// `scale` of `rows` as F16 [rows, groups]. Throws InputError where F16 does not hold it.
 io::Tensor half_scale(io::Tensor scale, std::int64_t rows) {
   const auto refuse = [&](const std::string& problem) {
-    throw base::InputError(fmt::format("tensor '{}': {}", io::printable(scale.name), problem));
+    io::refuse("tensor '{}': {}", io::printable(scale.name), problem);
   };
   if (io::find_element_type(scale.dtype) == nullptr || scale.shape.empty() || scale.shape[0] != rows ||
       scale.shape.size() > 2 || scale.elements() == 0) {
@@ -65,10 +61,8 @@ io::Tensor half_scale(io::Tensor scale, std::int64_t rows) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const numerics::Word word = numerics::from_double(values[i], DataType::kF16);
     if (numerics::to_double(word, DataType::kF16) != values[i]) {
-      refuse(
-          fmt::format("marlin-24 holds scales of F16, and element {} of {} is {}, which F16 "
-                      "does not hold",
-                      i, io::printable(scale.dtype), values[i]));
+      refuse(fmt::format("marlin-24 holds scales of F16, and element {} of {} is {}, which F16 does not hold", i,
+                         io::printable(scale.dtype), values[i]));
     }
     std::memcpy(bytes.data() + 2 * i, &word, 2);
   }
@@ -81,9 +75,6 @@ class Conversion {
  public:
   Conversion(const std::filesystem::path& model, const PruneOptions& options)
       : options_(options), model_(ModelFile::open(model)) {
-    for (std::size_t i = 0; i < model_->tensors().size(); ++i) {
-      places_.emplace(model_->tensors()[i].entry.name, i);
-    }
     find_pairs();
     CheckpointWeights stored = checkpoint_weights(*model_);
     report_.notes = std::move(stored.notes);
@@ -129,11 +120,12 @@ class Conversion {
     const std::string place = model_->shown() + ": __metadata__: " + std::string(kFormsKey);
     const nlohmann::json document = io::parse_json(forms->second, place);
     if (!document.is_object()) {
-      throw base::InputError(place + ": must be an object");
+      io::refuse("{}: must be an object", place);
     }
     for (const auto& [name, value] : document.items()) {
-      add_stored(
-          {name, {form_of(value, place, name)}, {model_->find(values_name(name)), model_->find(metadata_name(name))}});
+      add_stored({name,
+                  form_of(value, place, name),
+                  {model_->find(name + kValuesEnding), model_->find(name + kMetadataEnding)}});
     }
   }
 
@@ -141,11 +133,10 @@ class Conversion {
     ConvertedLayer layer;
     layer.name = weight.name;
     layer.to = weight.form;
-    if (options_.dtype && *options_.dtype != weight.form.form.type &&
+    if (options_.dtype && *options_.dtype != weight.form.type &&
         !(*options_.dtype == DataType::kS4 && is_quantised(options_.layout))) {
-      throw base::InputError(fmt::format("weight '{}' is stored as {}, which is not rounded to {}",
-                                         io::printable(weight.name), numerics::name(weight.form.form.type),
-                                         numerics::name(*options_.dtype)));
+      io::refuse("weight '{}' is stored as {}, which is not rounded to {}", io::printable(weight.name),
+                 numerics::name(weight.form.type), numerics::name(*options_.dtype));
     }
     for (const std::size_t part : weight.parts) {
       parts_.insert(part);
@@ -157,7 +148,7 @@ class Conversion {
   }
 
   void add(std::size_t first, ConvertedLayer layer) {
-    layer.to.form.layout = options_.layout;
+    layer.to.layout = options_.layout;
     if (options_.dtype == DataType::kS4 && is_quantised(options_.layout)) {
       layer.to.bits = 4;
     }
@@ -166,39 +157,39 @@ class Conversion {
       find_scale(layer);
     }
     if (!layers_.emplace(first, std::move(layer)).second) {
-      throw base::InputError(fmt::format("{}: tensor '{}' belongs to two weights", model_->shown(),
-                                         io::printable(model_->tensors()[first].entry.name)));
+      io::refuse("{}: tensor '{}' belongs to two weights", model_->shown(),
+                 io::printable(model_->tensors()[first].entry.name));
     }
   }
 
   /// The scales that a quantised weight has beside it.
   void find_scale(ConvertedLayer& layer) {
-    const bool has_one = layer.stored && layer.stored->form.form.layout == WeightLayout::kMarlin24;
+    const bool has_one = layer.stored && layer.stored->form.layout == WeightLayout::kMarlin24;
     if (has_one) {
       return;
     }
     const std::string of = layer_of_weight(layer.name, options_.layout);
-    const auto scale = places_.find(of + ".weight_scale");
-    if (scale == places_.end()) {
-      throw base::InputError(fmt::format("{}: {} needs '{}.weight_scale', which is not there", model_->shown(),
-                                         name(options_.layout), io::printable(of)));
+    const auto scale = model_->place_of(of + ".weight_scale");
+    if (!scale) {
+      io::refuse("{}: {} needs '{}.weight_scale', which is not there", model_->shown(), name(options_.layout),
+                 io::printable(of));
     }
     if (options_.layout != WeightLayout::kMarlin24) {
       return;
     }
-    if (places_.contains(of + ".weight_g_idx") || places_.contains(of + ".weight_zero_point")) {
-      throw base::InputError(fmt::format("{}: layer '{}': marlin-24 holds no zero points and no order of groups",
-                                         model_->shown(), io::printable(of)));
+    if (model_->place_of(of + ".weight_g_idx") || model_->place_of(of + ".weight_zero_point")) {
+      io::refuse("{}: layer '{}': marlin-24 holds no zero points and no order of groups", model_->shown(),
+                 io::printable(of));
     }
-    const std::vector<std::int64_t>& shape = model_->tensors()[scale->second].entry.shape;
-    layer.scale = scale->second;
+    const std::vector<std::int64_t>& shape = model_->tensors()[*scale].entry.shape;
+    layer.scale = scale;
     layer.to.scale_groups = shape.size() > 1 ? shape[1] : 1;
-    parts_.insert(scale->second);
+    parts_.insert(*scale);
   }
 
   /// compressed-tensors multiplies with 1 / global_scale, Model Optimizer with weight_scale_2.
   void invert_scales(const CheckpointWeight& weight) {
-    const WeightLayout from = weight.form.form.layout;
+    const WeightLayout from = weight.form.layout;
     if (!is_nvfp4(from) || !is_nvfp4(options_.layout) || from == options_.layout) {
       return;
     }
@@ -207,17 +198,16 @@ class Conversion {
     const std::string layer = layer_of_weight(weight.name, from);
     for (const auto& [compressed, optimizer] : kNames) {
       const bool is_compressed = from == WeightLayout::kNvfp4;
-      const auto place = places_.find(layer + std::string(is_compressed ? compressed : optimizer));
-      if (place != places_.end()) {
-        inverted_[place->second] = layer + std::string(is_compressed ? optimizer : compressed);
+      if (const auto place = model_->place_of(layer + std::string(is_compressed ? compressed : optimizer))) {
+        inverted_[*place] = layer + std::string(is_compressed ? optimizer : compressed);
       }
     }
   }
 
   void find_dense() {
     if (options_.layout == WeightLayout::kDense) {
-      throw base::InputError(model_->shown() + ": holds no compressed layer" +
-                             (report_.notes.empty() ? ", so it is dense already" : ": " + report_.notes.front()));
+      io::refuse("{}: holds no compressed layer{}", model_->shown(),
+                 report_.notes.empty() ? ", so it is dense already" : ": " + report_.notes.front());
     }
     PruneOptions options = options_;
     if (is_quantised(options.layout)) {
@@ -230,36 +220,35 @@ class Conversion {
       if (layer.skipped.empty() && !of_other_type) {
         ConvertedLayer converted;
         converted.name = model_->tensors()[layer.tensor].entry.name;
-        converted.to.form = form_of_layer(layer, options);
+        converted.to = form_of_layer(layer, options);
         converted.dense = layer;
         add(layer.tensor, std::move(converted));
       }
     }
     if (layers_.empty()) {
-      throw base::InputError(fmt::format("{}: has no quantised weights, which {} holds, and sptcsim quantises none",
-                                         model_->shown(), name(options_.layout)));
+      io::refuse("{}: has no quantised weights, which {} holds, and sptcsim quantises none", model_->shown(),
+                 name(options_.layout));
     }
   }
 
   std::vector<io::TensorEntry> entries_of(const ConvertedLayer& layer) const {
     std::vector<io::TensorEntry> entries = stored_entries(layer.name, layer.to);
     if (keeps_scale(layer)) {
-      entries.push_back(entry_of(layer.name + "_scale", "F16", {layer.to.form.rows, layer.stored->form.scale_groups}));
+      entries.push_back(entry_of(layer.name + "_scale", "F16", {layer.to.rows, layer.stored->form.scale_groups}));
     }
     return entries;
   }
 
   /// Whether the scale leaves marlin-24 for a tensor of its own.
   bool keeps_scale(const ConvertedLayer& layer) const {
-    return layer.stored && layer.stored->form.form.layout == WeightLayout::kMarlin24 &&
+    return layer.stored && layer.stored->form.layout == WeightLayout::kMarlin24 &&
            options_.layout != WeightLayout::kMarlin24;
   }
 
   std::unique_ptr<ModelWriter> make_writer_of(const std::filesystem::path& out) const {
     require_model_path(out, *model_);
     if (out.extension() == ".onnx" || out.extension() == ".npy") {
-      throw base::InputError(
-          fmt::format("--out {}: its ending must be .safetensors or .npz", io::printable(out.string())));
+      io::refuse("--out {}: its ending must be .safetensors or .npz", io::printable(out.string()));
     }
     std::vector<ModelTensor> tensors;
     nlohmann::ordered_json forms = nlohmann::ordered_json::object();
@@ -275,7 +264,7 @@ class Conversion {
         }
         continue;
       }
-      forms[layer->second.name] = json_of(layer->second.to.form);
+      forms[layer->second.name] = json_of(layer->second.to);
       for (const io::TensorEntry& entry : entries_of(layer->second)) {
         tensors.push_back({entry, tensor.shard});
       }
@@ -283,7 +272,7 @@ class Conversion {
     std::map<std::string, std::string> metadata = model_->metadata();
     metadata.erase(std::string(kFormsKey));
     if (is_pair(options_.layout)) {
-      metadata[std::string(kFormsKey)] = forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+      metadata[std::string(kFormsKey)] = io::json_text(forms);
     }
     return make_writer(out, *model_, std::move(tensors), metadata,
                        is_directory_path(out, *model_) ? task_of(options_, "convert", *model_) : std::string());
@@ -296,10 +285,10 @@ class Conversion {
     } else {
       const io::Tensor tensor = read_tensor(*model_, layer.dense->tensor);
       load_weights(tensor, layer.dense->type, layer.dense->layout);  // refuses NaN
-      weight.words = words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.form.type);
+      weight.words = words_of_layer(tensor, layer.dense->type, layer.dense->layout, layer.to.type);
     }
     if (layer.scale) {
-      weight.scale = half_scale(read_tensor(*model_, *layer.scale), layer.to.form.rows);
+      weight.scale = half_scale(read_tensor(*model_, *layer.scale), layer.to.rows);
     }
     return weight;
   }
@@ -317,9 +306,8 @@ class Conversion {
       }
       return tensors;
     } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format("{}: layer '{}': {}{}", model_->shown(), io::printable(layer.name),
-                                         error.what(),
-                                         layer.dense && !is_quantised(options_.layout) ? "; prune makes it so" : ""));
+      io::refuse("{}: layer '{}': {}{}", model_->shown(), io::printable(layer.name), error.what(),
+                 layer.dense && !is_quantised(options_.layout) ? "; prune makes it so" : "");
     }
   }
 
@@ -331,7 +319,7 @@ class Conversion {
       return tensor;
     }
     if (tensor.dtype != "F32") {
-      throw base::InputError(fmt::format("tensor '{}': must be F32", io::printable(tensor.name)));
+      io::refuse("tensor '{}': must be F32", io::printable(tensor.name));
     }
     tensor.name = inverted->second;
     for (std::size_t at = 0; at < tensor.bytes.size(); at += sizeof(float)) {
@@ -348,13 +336,13 @@ class Conversion {
     const auto holds = [](WeightLayout layout) {
       return is_pair(layout) || layout == WeightLayout::kSparse24Bitmask || layout == WeightLayout::kMarlin24;
     };
-    return holds(options_.layout) || (layer.stored && holds(layer.stored->form.form.layout));
+    return holds(options_.layout) || (layer.stored && holds(layer.stored->form.layout));
   }
 
   /// Whether `layer` was packed, and the result has its codes one by one.
   bool unpacks(const ConvertedLayer& layer) const {
     const bool in_bytes = options_.layout == WeightLayout::kDense || options_.layout == WeightLayout::kSparse24Bitmask;
-    const WeightLayout from = layer.stored ? layer.stored->form.form.layout : options_.layout;
+    const WeightLayout from = layer.stored ? layer.stored->form.layout : options_.layout;
     return in_bytes && (from == WeightLayout::kPackQuantized || from == WeightLayout::kMarlin24);
   }
 
@@ -369,7 +357,7 @@ class Conversion {
     }
     for (const auto& row : layers_) {
       const ConvertedLayer& layer = row.second;
-      const double elements = static_cast<double>(layer.to.form.rows) * static_cast<double>(layer.to.form.k);
+      const double elements = static_cast<double>(layer.to.rows) * static_cast<double>(layer.to.k);
       all += elements;
       result.unpacks = result.unpacks || unpacks(layer);
       if (is_sparse(layer)) {
@@ -387,7 +375,6 @@ class Conversion {
 
   const PruneOptions& options_;
   std::unique_ptr<ModelFile> model_;
-  std::map<std::string, std::size_t> places_;     ///< of tensors, by name
   std::map<std::size_t, ConvertedLayer> layers_;  ///< by the tensor that comes first
   std::set<std::size_t> parts_;                   ///< tensors that the layers stand in
   /// Scales of which another checkpoint has the inverse, under this name; by tensor.
@@ -419,7 +406,7 @@ std::string conversion_json(const ConversionReport& report) {
                                     {"layers", report.layers},
                                     {"other_tensors", report.other_tensors},
                                     {"notes", report.notes}};
-  return root.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  return io::json_text(root, 2) + "\n";
 }
 
 }  // namespace sptc::prune

@@ -27,11 +27,6 @@ constexpr std::array<std::string_view, 4> kMaking{"down_proj", "w2", "output_lin
 constexpr std::array<std::string_view, 5> kKBeforeRows{"gpt_oss", "llama4", "llama4_text", "qwen3_vl_moe",
                                                        "qwen3_vl_moe_text"};
 
-template <typename Names>
-bool has(const Names& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 std::string_view last_part(std::string_view name) {
   name = workload::layer_of(name);
   return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
@@ -59,7 +54,7 @@ std::optional<ExpertAxes> beside_the_other(const Experts& experts) {
     const std::string_view part = last_part(other.name);
     if (other.shape.size() != 3 || other.shape[0] != own.shape[0] || !other.name.starts_with(stem) ||
         stem.size() + part.size() > other.name.size() || other.name.compare(stem.size(), part.size(), part) != 0 ||
-        !has(experts.reads ? std::span<const std::string_view>(kMaking) : kReading, part)) {
+        std::ranges::count(experts.reads ? std::span<const std::string_view>(kMaking) : kReading, part) == 0) {
       continue;
     }
     const Shape& in = experts.reads ? own.shape : other.shape;
@@ -105,8 +100,9 @@ ExpertAxes axes_of(const Experts& experts) {
       return axes(1, because);
     }
   }
-  return !config.type.empty() ? axes(has(kKBeforeRows, config.type) ? 1 : 2, "config.json says " + config.type)
-                              : axes(2, "an assumption, as transformers has it: the extents leave it open");
+  return !config.type.empty()
+             ? axes(std::ranges::count(kKBeforeRows, config.type) > 0 ? 1 : 2, "config.json says " + config.type)
+             : axes(2, "an assumption, as transformers has it: the extents leave it open");
 }
 
 }  // namespace
@@ -117,8 +113,8 @@ std::optional<ExpertAxes> expert_axes(const ModelFile& model, std::size_t tensor
   if (entry.shape.size() == 2 && workload::layer_of(entry.name).ends_with("experts.mlp.w2")) {
     return ExpertAxes{{1, 0, false}, "DBRX multiplies [experts * k, rows] from the left"};
   }
-  const bool reads = has(kReading, part);
-  const bool known = reads || has(kMaking, part);
+  const bool reads = std::ranges::count(kReading, part) > 0;
+  const bool known = reads || std::ranges::count(kMaking, part) > 0;
   const bool fused = known && (entry.name.find("moe") != std::string::npos || part.size() > 3);
   if (entry.shape.size() != 3 || (entry.name.find("expert") == std::string::npos && !fused)) {
     return std::nullopt;

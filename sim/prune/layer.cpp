@@ -6,10 +6,7 @@
 #include "sim/io/tensor_layout.h"
 #include "sim/io/text_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -84,8 +81,8 @@ void require_finite(std::span<const float> values, std::string_view name) {
   while (std::isfinite(values[first])) {
     ++first;
   }
-  throw base::InputError(fmt::format("tensor '{}': element {} is {}; weights that are pruned must be finite",
-                                     io::printable(name), first, std::isnan(values[first]) ? "NaN" : "infinite"));
+  io::refuse("tensor '{}': element {} is {}; weights that are pruned must be finite", io::printable(name), first,
+             std::isnan(values[first]) ? "NaN" : "infinite");
 }
 
 bool is_plain(const LayerLayout& layout) {
@@ -227,8 +224,8 @@ void store_mask(const sparsity::Mask& mask, const LayerLayout& layout, std::span
 void permute_axis(io::Tensor& tensor, std::size_t axis, std::span<const std::size_t> order) {
   const io::ElementType* const type = io::find_element_type(tensor.dtype);
   if (type == nullptr) {
-    throw base::InputError(fmt::format("tensor '{}': elements of {} are not permuted here", io::printable(tensor.name),
-                                       io::printable(tensor.dtype)));
+    io::refuse("tensor '{}': elements of {} are not permuted here", io::printable(tensor.name),
+               io::printable(tensor.dtype));
   }
   std::size_t outer = 1;
   auto inner = static_cast<std::size_t>(type->bytes);
@@ -262,8 +259,7 @@ base::Matrix<Word> words_of_layer(const io::Tensor& tensor, DataType type, const
     std::memcpy(&word, from, size);
     const std::int64_t integer = target == DataType::kS4 ? numerics::to_integer(word, type) : 0;
     if (integer < -8 || integer > 7) {
-      throw base::InputError(fmt::format("tensor '{}': element {} is {}, which s4 cannot hold",
-                                         io::printable(tensor.name), element, integer));
+      io::refuse("tensor '{}': element {} is {}, which s4 cannot hold", io::printable(tensor.name), element, integer);
     }
     words.data()[at] = raw ? word : numerics::from_double(numerics::to_double(word, type), target);
   });

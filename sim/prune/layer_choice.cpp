@@ -7,7 +7,7 @@
 #include "models/numerics/data_type_info.h"
 #include "sim/io/regular_expression.h"
 #include "sim/io/text_file.h"
-#include "sim/kernels/operand_format.h"
+#include "sim/kernels/operand_storage.h"
 #include "sim/prune/expert_axes.h"
 #include "sim/prune/onnx_layers.h"
 #include "sim/prune/packed_weights.h"
@@ -117,7 +117,7 @@ class Choice {
         included_("--include", options.include),
         transposed_("--transposed", options.transposed) {
     if (!options.k_axis.empty() && options.k_axis != "last" && options.k_axis != "1") {
-      throw base::InputError(fmt::format("--k-axis must be last or 1, not '{}'", io::printable(options.k_axis)));
+      io::refuse("--k-axis must be last or 1, not '{}'", io::printable(options.k_axis));
     }
     if (model.onnx_graph() != nullptr) {
       for (OnnxLayer& layer : onnx_layers(*model.onnx_graph())) {
@@ -186,8 +186,8 @@ class Choice {
 
   void add(ChosenLayer layer) {
     if (wanted_.given() && !layer.skipped.empty()) {
-      throw base::InputError(fmt::format("{}: layer '{}' cannot be pruned to {}: {}", model_.shown(),
-                                         io::printable(layer.name), pattern_of(options_).name(), layer.skipped));
+      io::refuse("{}: layer '{}' cannot be pruned to {}: {}", model_.shown(), io::printable(layer.name),
+                 pattern_of(options_).name(), layer.skipped);
     }
     result_.layers.push_back(std::move(layer));
   }
@@ -244,7 +244,7 @@ class Choice {
       return false;
     }
     const std::vector<std::byte> bytes = model_.read(*place);
-    return std::any_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte != std::byte{0}; });
+    return std::ranges::any_of(bytes, [](std::byte byte) { return byte != std::byte{0}; });
   }
 
   void tell_axes(std::size_t i, const LayerLayout& layout) {
@@ -292,8 +292,8 @@ class Choice {
     }
     if (!missing.empty()) {
       model_.find(*missing.begin());  // says which names there are
-      throw base::InputError(fmt::format("{}: the listed tensor '{}' is no weight that can be pruned", model_.shown(),
-                                         io::printable(*missing.begin())));
+      io::refuse("{}: the listed tensor '{}' is no weight that can be pruned", model_.shown(),
+                 io::printable(*missing.begin()));
     }
   }
 
@@ -314,8 +314,8 @@ sparsity::WeightPattern pattern_of(const PruneOptions& options) {
   const bool same = pattern.pattern.kept == hardware.kept && pattern.pattern.group == hardware.group;
   if (hardware.run > 1) {
     if (!same || pattern.vector_rows > 0) {
-      throw base::InputError(fmt::format("weights of {} are {} in pairs, not {}", numerics::name(*options.dtype),
-                                         hardware.name(), pattern.name()));
+      io::refuse("weights of {} are {} in pairs, not {}", numerics::name(*options.dtype), hardware.name(),
+                 pattern.name());
     }
     pattern.pattern.run = hardware.run;
   }
@@ -334,15 +334,15 @@ DataType parse_executed_type(std::string_view name) {
   if (asked || kernels::parse_weight_format(name)) {
     io::refuse("there are no rules for 2:4 weights of {}, only for those of {}", name, fmt::join(names, ", "));
   }
-  throw base::InputError("unknown type " + base::unknown_name(io::printable(name), names));
+  io::refuse("unknown type {}", base::unknown_name(io::printable(name), names));
 }
 
 CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& options) {
   CompressedForm form;
   form.type = options.dtype.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
   if (!numerics::info(form.type).is_float() && numerics::info(layer.type).is_float()) {
-    throw base::InputError(fmt::format("weights of {} are not quantised to {}: give the program quantised ones",
-                                       numerics::name(layer.type), numerics::name(form.type)));
+    io::refuse("weights of {} are not quantised to {}: give the program quantised ones", numerics::name(layer.type),
+               numerics::name(form.type));
   }
   form.layout = options.layout;
   form.rows = layer.layout.rows;
@@ -354,9 +354,8 @@ CompressedForm form_of_layer(const ChosenLayer& layer, const PruneOptions& optio
   const bool is_stored =
       form.layout == WeightLayout::kSparse24Bitmask && pattern.pattern == sparsity::hardware_pattern(DataType::kF16);
   if (pattern.vector_rows > 0 || !(pattern.pattern == hardware || is_stored)) {
-    throw base::InputError(
-        fmt::format("weights of {} are compressed at {}, not at {}: choose --dtype or --pattern for that",
-                    numerics::name(form.type), hardware.name(), pattern.name()));
+    io::refuse("weights of {} are compressed at {}, not at {}: choose --dtype or --pattern for that",
+               numerics::name(form.type), hardware.name(), pattern.name());
   }
   return form;
 }
@@ -368,13 +367,13 @@ LayerChoice find_layers(const ModelFile& model, const PruneOptions& options) {
 LayerChoice choose_layers(const ModelFile& model, const PruneOptions& options) {
   LayerChoice choice = find_layers(model, options);
   const auto& layers = choice.layers;
-  if (std::none_of(layers.begin(), layers.end(), [](const ChosenLayer& layer) { return layer.skipped.empty(); })) {
+  if (std::ranges::none_of(layers, [](const ChosenLayer& layer) { return layer.skipped.empty(); })) {
     const std::string why = !layers.empty()
                                 ? fmt::format(": '{}': {}", io::printable(layers[0].name), layers[0].skipped)
                             : !choice.notes.empty() ? ": " + choice.notes[0]
                                                     : "; --layers names those that are weights";
-    throw base::InputError(fmt::format("{}: none of its {} tensors can be pruned to {}{}", model.shown(),
-                                       model.tensors().size(), pattern_of(options).name(), why));
+    io::refuse("{}: none of its {} tensors can be pruned to {}{}", model.shown(), model.tensors().size(),
+               pattern_of(options).name(), why);
   }
   return choice;
 }

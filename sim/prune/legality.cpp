@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/legality.h"
 
-#include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/base/text.h"
+#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/checkpoint_layer.h"
 #include "sim/prune/layer_choice.h"
@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <map>
 #include <set>
 
@@ -24,21 +23,21 @@ using Json = nlohmann::ordered_json;
 constexpr std::string_view kTorch =
     "torch/sparse/semi_structured.py of PyTorch, _DTYPE_SHAPE_CONSTRAINTS; weights contiguous";
 constexpr std::string_view kCusparselt =
-    "what PyTorch asks for cuSPARSELt (torch/sparse/semi_structured.py; float32 in its first "
-    "versions); 8 bits: k of both operands contiguous (NVIDIA/CUDALibrarySamples, issue 219)";
+    "what PyTorch asks for cuSPARSELt (torch/sparse/semi_structured.py; float32 in its first versions); 8 bits: k of "
+    "both operands contiguous (NVIDIA/CUDALibrarySamples, issue 219)";
 constexpr std::string_view kScaled =
     "aten/src/ATen/native/cuda/Blas.cpp of PyTorch, checks of _scaled_mm (pull request 108308)";
 constexpr std::string_view kCutlass =
     "tools/util/include/cutlass/util/host_reorder.h of CUTLASS: blocks of rows, pairs of elements";
 constexpr std::string_view kCutlass2 =
-    "include/cutlass/gemm/kernel/sparse_gemm.h of CUTLASS, can_implement(): k of whole tiles, of "
-    "which 64 x 2 bytes is the smallest; operands of 16 bytes; 8 and 4 bits k-contiguous";
+    "include/cutlass/gemm/kernel/sparse_gemm.h of CUTLASS, can_implement(): k of whole tiles, of which 64 x 2 bytes is "
+    "the smallest; operands of 16 bytes; 8 and 4 bits k-contiguous";
 constexpr std::string_view kSm90 =
-    "include/cutlass/gemm/collective/builders/sm90_sparse_config.inl of CUTLASS, TensorAAlignmentK "
-    "of k-contiguous A; metadata is padded; PTX ISA, wgmma: only 16 bits may be [k, m]";
+    "include/cutlass/gemm/collective/builders/sm90_sparse_config.inl of CUTLASS, TensorAAlignmentK of k-contiguous A; "
+    "metadata is padded; PTX ISA, wgmma: only 16 bits may be [k, m]";
 constexpr std::string_view kSm100 =
-    "include/cutlass/gemm/collective/builders/sm1xx_sparse_config.inl of CUTLASS, "
-    "TensorAAlignmentK of k-contiguous A; metadata is padded";
+    "include/cutlass/gemm/collective/builders/sm1xx_sparse_config.inl of CUTLASS, TensorAAlignmentK of k-contiguous A; "
+    "metadata is padded";
 constexpr std::string_view kTensorRt =
     "apex/contrib/sparsity/asp.py: what ASP prunes for TensorRT, which publishes no multiples";
 constexpr std::string_view kMarlin = "torchao/sparsity/marlin/utils.py of torchao: blocks of 64 rows";
@@ -141,7 +140,7 @@ std::vector<Legality> legality_of(const ProductShape& shape, int sm) {
 
 std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, std::optional<DataType> type) {
   const auto file = ModelFile::open(model);
-  std::map<std::size_t, StoredForm> stored;  // by the tensor with the values
+  std::map<std::size_t, CompressedForm> stored;  // by the tensor with the values
   for (const CheckpointWeight& weight : checkpoint_weights(*file).weights) {
     stored.emplace(weight.parts.front(), weight.form);
   }
@@ -150,8 +149,8 @@ std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, st
     const LayerLayout& layout = layer.layout;
     const DataType executed = type.value_or(layer.type == DataType::kF32 ? DataType::kTf32 : layer.type);
     if (const auto form = stored.find(layer.tensor); form != stored.end()) {
-      const CompressedForm& matrix = form->second.form;
-      const DataType codes = matrix.type == DataType::kS8 && form->second.bits == 4 ? DataType::kS4 : matrix.type;
+      const CompressedForm& matrix = form->second;
+      const DataType codes = matrix.type == DataType::kS8 && matrix.bits == 4 ? DataType::kS4 : matrix.type;
       shapes.push_back({layer.name, matrix.rows, 0, matrix.k, type.value_or(codes), layer.skipped});
     } else if (layer.packed && layer.sparse && layout.rows > 0 && layout.k > 0) {
       shapes.push_back({layer.name, layout.rows, 0, layout.k, executed, layer.skipped});
@@ -163,7 +162,7 @@ std::vector<ProductShape> shapes_of_model(const std::filesystem::path& model, st
   }
   if (shapes.empty()) {
     choose_layers(*file, {});  // says why
-    throw base::InputError(file->shown() + ": the extents of its weights are not known");
+    io::refuse("{}: the extents of its weights are not known", file->shown());
   }
   return shapes;
 }
@@ -225,7 +224,7 @@ std::string legality_json(const std::vector<ProductShape>& shapes, const mma::Ta
     }
   }
   const Json root{{"schema", "sptcsim-legal/0.1"}, {"target", target.name}, {"shapes", list}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return io::json_text(root, 2) + "\n";
 }
 
 }  // namespace sptc::prune

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/marlin_layer.h"
 
-#include "models/base/error.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/metadata.h"
 #include "sim/io/text_file.h"
-#include "sim/prune/compressed_layer.h"
 
 #include <fmt/format.h>
 
@@ -46,7 +44,7 @@ std::array<std::uint16_t, kFragment> fragment_order(int bits) {
 
 /// Calls visit(row of the weight, kept element of it, place) for every code; the place counts codes.
 template <typename Visit>
-void for_each_code(const MarlinForm& form, Visit visit) {
+void for_each_code(const CompressedForm& form, Visit visit) {
   const auto order = fragment_order(form.bits);
   const auto rows = static_cast<std::size_t>(form.rows);
   const std::size_t length = rows * kTile;
@@ -59,42 +57,47 @@ void for_each_code(const MarlinForm& form, Visit visit) {
 }
 
 /// Scales of groups are permuted, those of whole rows are not.
-std::size_t scale_place(std::size_t row, const MarlinForm& form) {
+std::size_t scale_place(std::size_t row, const CompressedForm& form) {
   constexpr std::array<std::size_t, 8> kPlaces{0, 2, 4, 6, 1, 3, 5, 7};
   const bool permuted = form.scale_groups > 1 && kScaleGroup < form.k / 2;
   return permuted ? row / 8 * 8 + kPlaces[row % 8] : row;
 }
 
 [[noreturn]] void refuse_layer(const std::string& layer, const std::string& problem) {
-  throw base::InputError(fmt::format("layer '{}': marlin-24 {}", io::printable(layer), problem));
+  io::refuse("layer '{}': marlin-24 {}", io::printable(layer), problem);
 }
 
-void require_form(const std::string& layer, const MarlinForm& form) {
+void require_form(const std::string& layer, const CompressedForm& form) {
   if (form.bits != 4 && form.bits != 8) {
     refuse_layer(layer, fmt::format("holds codes of 4 or 8 bits, not {}", form.bits));
   }
   if (form.rows % static_cast<std::int64_t>(kScales) != 0 || form.k % 32 != 0) {
-    refuse_layer(layer, fmt::format("needs rows that are a multiple of 64 and a k that is one of 32, not "
-                                    "{} x {}",
+    refuse_layer(layer, fmt::format("needs rows that are a multiple of 64 and a k that is one of 32, not {} x {}",
                                     form.rows, form.k));
   }
   if (form.scale_groups != 1 && (form.k % kScaleGroup != 0 || form.scale_groups != form.k / kScaleGroup)) {
-    refuse_layer(layer, fmt::format("holds a scale for each row or for 128 columns of it, not {} for {} "
-                                    "columns",
+    refuse_layer(layer, fmt::format("holds a scale for each row or for 128 columns of it, not {} for {} columns",
                                     form.scale_groups, form.k));
   }
 }
 
-void require_marlin(const io::Tensor& tensor, const io::TensorEntry& entry) {
-  if (tensor.dtype != entry.dtype || tensor.bytes.size() != entry.bytes) {
-    throw base::InputError(fmt::format("tensor '{}': must be {} of {} bytes, as marlin-24 has it",
-                                       io::printable(tensor.name), entry.dtype, entry.bytes));
+constexpr std::string_view kWhose = ", as marlin-24 has it";
+
+/// The scales [rows, groups] of `from` at the places that marlin-24 has for them, or back.
+void move_scales(const io::Tensor& from, io::Tensor& to, const CompressedForm& form, bool to_marlin) {
+  const auto rows = static_cast<std::size_t>(form.rows);
+  const auto groups = static_cast<std::size_t>(form.scale_groups);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t group = 0; group < groups; ++group) {
+      const std::size_t plain = 2 * (row * groups + group), packed = 2 * (group * rows + scale_place(row, form));
+      std::memcpy(to.bytes.data() + (to_marlin ? packed : plain), from.bytes.data() + (to_marlin ? plain : packed), 2);
+    }
   }
 }
 
 }  // namespace
 
-std::vector<io::TensorEntry> marlin_entries(const std::string& layer, const MarlinForm& form) {
+std::vector<io::TensorEntry> marlin_entries(const std::string& layer, const CompressedForm& form) {
   require_form(layer, form);
   return {entry_of(layer + ".weight_packed", "I32", {form.k / 32, form.rows / 2 * form.bits}),
           entry_of(layer + ".scale_packed", "F16", {form.scale_groups, form.rows}),
@@ -102,7 +105,7 @@ std::vector<io::TensorEntry> marlin_entries(const std::string& layer, const Marl
 }
 
 std::vector<io::Tensor> marlin_tensors(const std::string& layer, const sparsity::CompressedMatrix& matrix,
-                                       const io::Tensor& scale, const MarlinForm& form) {
+                                       const io::Tensor& scale, const CompressedForm& form) {
   const std::vector<io::TensorEntry> entries = marlin_entries(layer, form);
   const sparsity::CompressedMatrix encoded = sparsity::encode_as_pytorch(matrix, sparsity::PyTorchEncoder::kNew);
   const int offset = 1 << (form.bits - 1);
@@ -117,25 +120,17 @@ std::vector<io::Tensor> marlin_tensors(const std::string& layer, const sparsity:
     words.data()[place / in_word] |= static_cast<Word>(code + offset)
                                      << (place % in_word * static_cast<std::size_t>(form.bits));
   });
-  io::Tensor scales{entries[1].name, entries[1].dtype, entries[1].shape, {}};
-  require_marlin(scale, entries[1]);
-  scales.bytes.resize(entries[1].bytes);
-  const auto rows = static_cast<std::size_t>(form.rows);
-  const auto groups = static_cast<std::size_t>(form.scale_groups);
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t group = 0; group < groups; ++group) {
-      std::memcpy(scales.bytes.data() + 2 * (group * rows + scale_place(row, form)),
-                  scale.bytes.data() + 2 * (row * groups + group), 2);
-    }
-  }
+  require_entry(scale, entries[1], kWhose);
+  io::Tensor scales = blank_tensor(entries[1]);
+  move_scales(scale, scales, form, true);
   return {tensor_of_words(entries[0], words), std::move(scales),
           tensor_of_words(entries[2], sparsity::pack_metadata(encoded.nibbles, kMeta))};
 }
 
-sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Tensor& meta, const MarlinForm& form) {
+sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Tensor& meta, const CompressedForm& form) {
   const std::vector<io::TensorEntry> entries = marlin_entries(packed.name, form);
-  require_marlin(packed, entries[0]);
-  require_marlin(meta, entries[2]);
+  require_entry(packed, entries[0], kWhose);
+  require_entry(meta, entries[2], kWhose);
   const base::Matrix<Word> words = words_of_tensor(packed);
   const int offset = 1 << (form.bits - 1);
   const auto in_word = static_cast<std::size_t>(32 / form.bits);
@@ -155,18 +150,10 @@ sparsity::CompressedMatrix marlin_matrix(const io::Tensor& packed, const io::Ten
   return matrix;
 }
 
-io::Tensor marlin_scale(const io::Tensor& packed, const std::string& name, const MarlinForm& form) {
-  require_marlin(packed, marlin_entries(name, form)[1]);
-  const auto rows = static_cast<std::size_t>(form.rows);
-  const auto groups = static_cast<std::size_t>(form.scale_groups);
-  io::Tensor scale{name, "F16", {form.rows, form.scale_groups}, {}};
-  scale.bytes.resize(packed.bytes.size());
-  for (std::size_t row = 0; row < rows; ++row) {
-    for (std::size_t group = 0; group < groups; ++group) {
-      std::memcpy(scale.bytes.data() + 2 * (row * groups + group),
-                  packed.bytes.data() + 2 * (group * rows + scale_place(row, form)), 2);
-    }
-  }
+io::Tensor marlin_scale(const io::Tensor& packed, const std::string& name, const CompressedForm& form) {
+  require_entry(packed, marlin_entries(name, form)[1], kWhose);
+  io::Tensor scale = blank_tensor(entry_of(name, "F16", {form.rows, form.scale_groups}));
+  move_scales(packed, scale, form, false);
   return scale;
 }
 

@@ -7,6 +7,7 @@
 #include "sim/io/output_file.h"
 #include "sim/io/scratch_file.h"
 #include "sim/io/text_file.h"
+#include "sim/workload/layer_list.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -19,6 +20,7 @@
 #include <fcntl.h>
 #include <fstream>
 #include <optional>
+#include <re2/re2.h>
 #include <set>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -47,7 +49,7 @@ std::string stamp_of(const std::filesystem::path& path) {
 }
 
 std::string text_of(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return io::json_text(json, 2) + "\n";
 }
 
 void write_durably(const std::filesystem::path& path, std::string_view bytes) {
@@ -67,7 +69,7 @@ void copy_durably(const std::filesystem::path& from, const std::filesystem::path
     file.write(std::string_view(buffer).substr(0, static_cast<std::size_t>(stream.gcount())));
   }
   if (!stream.eof()) {
-    throw base::InputError(io::printable(from.string()) + ": cannot be read to its end");
+    io::refuse("{}: cannot be read to its end", io::printable(from.string()));
   }
   file.commit_durably();
 }
@@ -77,8 +79,7 @@ bool holds_weights(const std::filesystem::path& name) {
   constexpr std::array<std::string_view, 10> kEndings{".safetensors", ".bin",  ".pt",  ".pth", ".gguf",
                                                       ".ckpt",        ".onnx", ".npz", ".h5",  ".msgpack"};
   const std::string ending = name.extension().string();
-  return std::find(kEndings.begin(), kEndings.end(), ending) != kEndings.end() ||
-         name.string().ends_with(".index.json");
+  return std::ranges::count(kEndings, ending) > 0 || name.string().ends_with(".index.json");
 }
 
 /// Files beside the weights of `source`, without those that are read for them. `deeper` gets what is not copied.
@@ -87,8 +88,7 @@ std::vector<std::filesystem::path> files_beside(const ModelFile& source, std::ve
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(source.directory(), error)) {
     const std::filesystem::path name = entry.path().filename();
-    const bool is_read = std::any_of(source.files().begin(), source.files().end(),
-                                     [&](const auto& file) { return file.filename() == name; });
+    const bool is_read = std::ranges::any_of(source.files(), [&](const auto& file) { return file.filename() == name; });
     if (is_read || name == kManifestName || name.string().starts_with('.')) {
       continue;
     }
@@ -98,25 +98,14 @@ std::vector<std::filesystem::path> files_beside(const ModelFile& source, std::ve
       deeper->push_back(io::printable(name.string()));
     }
   }
-  std::sort(files.begin(), files.end());
+  std::ranges::sort(files);
   return files;
 }
 
 /// Whether a file is what a process that was killed left of one: "<name>.<number>.<number>.tmp".
 bool is_remnant(const std::string& name) {
-  constexpr std::string_view kEnding = ".tmp";
-  if (!name.ends_with(kEnding)) {
-    return false;
-  }
-  std::string_view rest = std::string_view(name).substr(0, name.size() - kEnding.size());
-  for (int numbers = 0; numbers < 2; ++numbers) {
-    const std::size_t digits = rest.size() - (rest.find_last_not_of("0123456789") + 1);
-    if (digits == 0 || digits == rest.size() || rest[rest.size() - digits - 1] != '.') {
-      return false;
-    }
-    rest.remove_suffix(digits + 1);
-  }
-  return !rest.empty();
+  static const RE2 kRemnant(R"((?s).+\.[0-9]+\.[0-9]+\.tmp)", RE2::Latin1);
+  return RE2::FullMatch(name, kRemnant);
 }
 
 /// The directory that is written, which one process has at a time.
@@ -126,8 +115,7 @@ class OwnDirectory {
     if (::mkdir(path_.c_str(), 0777) == 0) {
       made_.emplace(path_);
     } else if (errno != EEXIST) {
-      throw base::InputError(
-          fmt::format("{}: the directory cannot be made: {}", io::printable(path_.string()), std::strerror(errno)));
+      io::refuse("{}: the directory cannot be made: {}", io::printable(path_.string()), std::strerror(errno));
     }
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
@@ -135,7 +123,7 @@ class OwnDirectory {
           descriptor_ >= 0 && errno == EWOULDBLOCK ? "another process writes there" : std::strerror(errno);
       keep();  // that process has it now
       close();
-      throw base::InputError(fmt::format("--out {}: {}", io::printable(path_.string()), problem));
+      io::refuse("--out {}: {}", io::printable(path_.string()), problem);
     }
   }
   ~OwnDirectory() { close(); }
@@ -193,13 +181,13 @@ class DirectoryWriter : public ModelWriter {
         task_(std::move(task)),
         directory_(path) {
     if (io::is_same_file(path, source.directory())) {
-      throw base::InputError(fmt::format("--out {}: this directory is read, so it is not written over", shown()));
+      io::refuse("--out {}: this directory is read, so it is not written over", shown());
     }
     const std::set<std::string> names = directory_.names();
     if (names.contains(std::string(kManifestName))) {
       read_manifest();
     } else if (!names.empty()) {
-      throw base::InputError(fmt::format("--out {}: exists and is not empty; shards go to a new directory", shown()));
+      io::refuse("--out {}: exists and is not empty; shards go to a new directory", shown());
     }
     const std::filesystem::path config = source.directory() / kConfigName;
     if (std::error_code error; std::filesystem::exists(config, error)) {
@@ -232,9 +220,6 @@ class DirectoryWriter : public ModelWriter {
     }
     shard_->write(tensor.bytes);
     ++next_;
-    if (next_ == tensors_.size() || tensors_[next_].shard != shard) {
-      is_whole_ = true;
-    }
   }
 
   void finish(const DirectoryFacts& facts) override {
@@ -276,14 +261,13 @@ class DirectoryWriter : public ModelWriter {
     shard_.emplace(path_ / name);
     shard_->write(io::safetensors_head(own, metadata_));
     open_ = name;
-    is_whole_ = false;
   }
 
   void close() {
     if (!shard_) {
       return;
     }
-    base::ensure(is_whole_, "a shard that lacks tensors");
+    base::ensure(next_ == tensors_.size() || tensors_[next_].shard != open_, "a shard that lacks tensors");
     finished_.erase(open_);
     if (finished_.empty()) {
       write_manifest();  // so that a second run knows the directory
@@ -314,8 +298,7 @@ class DirectoryWriter : public ModelWriter {
     root.allow_only(std::array<std::string_view, 3>{"schema", "task", "shards"});
     root.require_schema(kSchema);
     if (root.text("task") != task_) {
-      throw base::InputError(
-          fmt::format("--out {}: has shards of another model or of other options; name a new directory", shown()));
+      io::refuse("--out {}: has shards of another model or of other options; name a new directory", shown());
     }
     const io::JsonObject shards = root.object("shards");
     for (const auto& [name, value] : shards.value().items()) {
@@ -347,15 +330,13 @@ class DirectoryWriter : public ModelWriter {
   std::string config_;  ///< of the source
   std::size_t next_ = 0;
   std::string open_, source_stamp_, told_;  ///< of the shard that is written
-  bool is_whole_ = false;
   std::optional<io::OutputFile> shard_;
 };
 
 Json sparsity_config(const DirectoryFacts& facts) {
-  constexpr std::string_view kEnding = ".weight";
   Json targets = Json::array();
   for (const std::string& name : facts.layers) {
-    targets.push_back(name.ends_with(kEnding) ? name.substr(0, name.size() - kEnding.size()) : name);
+    targets.push_back(workload::layer_of(name));
   }
   const bool dense = facts.layout != WeightLayout::kSparse24Bitmask;
   return {{"format", dense ? "dense" : name(facts.layout)},
@@ -409,7 +390,7 @@ std::string task_of(const PruneOptions& options, std::string_view command, const
                   {"permute", options.permute},
                   {"seed", options.seed},
                   {"files", files}};
-  return task.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return io::json_text(task);
 }
 
 void add_notes_of_output(const ModelFile& source, const std::filesystem::path& out, WeightLayout layout,
@@ -420,7 +401,7 @@ void add_notes_of_output(const ModelFile& source, const std::filesystem::path& o
     files_beside(source, &left);
   }
   if (!left.empty()) {
-    std::sort(left.begin(), left.end());
+    std::ranges::sort(left);
     const auto end = left.begin() + static_cast<std::ptrdiff_t>(std::min(kMostNamed, left.size()));
     notes.push_back(fmt::format("not copied from the directory of the model: {}{}", fmt::join(left.begin(), end, ", "),
                                 left.size() > kMostNamed ? fmt::format(" and {} more", left.size() - kMostNamed) : ""));
@@ -436,12 +417,12 @@ std::string edited_config(const std::string& text, const std::string& file, cons
   constexpr const char* kQuantization = "quantization_config";
   constexpr const char* kSparsity = "sparsity_config";
   if (!io::parse_json(text, file).is_object()) {
-    throw base::InputError(file + ": must be an object");
+    io::refuse("{}: must be an object", file);
   }
   Json config = Json::parse(text);  // in the order of the file
   const bool is_quantised = config.contains(kQuantization) && !config[kQuantization].is_null();
   if (is_quantised && !config[kQuantization].is_object()) {
-    throw base::InputError(fmt::format("{}: {}: must be an object", file, kQuantization));
+    io::refuse("{}: {}: must be an object", file, kQuantization);
   }
   const bool is_ours = is_quantised && config[kQuantization].contains("quant_method") &&
                        config[kQuantization]["quant_method"] == Json(kMethod);

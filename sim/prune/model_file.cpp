@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/model_file.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/memory_guard.h"
@@ -15,6 +14,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <ranges>
 #include <set>
 #include <utility>
 
@@ -54,15 +54,14 @@ class SafetensorsModel : public ModelFile {
     for (const ModelTensor& tensor : tensors_) {
       const auto place = wanted.find(tensor.entry.name);
       if (place == wanted.end() || place->second != tensor.shard) {
-        throw base::InputError(fmt::format("{}: does not say that '{}' is in {}", shown_,
-                                           io::printable(tensor.entry.name), io::printable(tensor.shard)));
+        io::refuse("{}: does not say that '{}' is in {}", shown_, io::printable(tensor.entry.name),
+                   io::printable(tensor.shard));
       }
       found.insert(tensor.entry.name);
     }
     for (const auto& [name, shard] : wanted) {
       if (!found.contains(name)) {
-        throw base::InputError(
-            fmt::format("{}: tensor '{}' is not in {}", shown_, io::printable(name), io::printable(shard)));
+        io::refuse("{}: tensor '{}' is not in {}", shown_, io::printable(name), io::printable(shard));
       }
     }
   }
@@ -122,7 +121,7 @@ class ArrayModel : public ModelFile {
     const auto words = [](const io::Tensor& array) {
       return std::string_view(reinterpret_cast<const char*>(array.bytes.data()), array.bytes.size());
     };
-    const auto text = std::find_if(arrays_.begin(), arrays_.end(), [&](const io::Tensor& array) {
+    const auto text = std::ranges::find_if(arrays_, [&](const io::Tensor& array) {
       return array.name == kMetadataName && array.dtype == "U8" &&
              words(array).find(kFormsKey) != std::string_view::npos;
     });
@@ -142,8 +141,7 @@ std::string_view dtype_name(workload::onnx::Type type) {
       {Type::kInt64, "I64"},    {Type::kFloat16, "F16"},  {Type::kDouble, "F64"}, {Type::kBfloat16, "BF16"},
       {Type::kE4m3, "F8_E4M3"}, {Type::kE5m2, "F8_E5M2"},
   };
-  const auto* const found =
-      std::find_if(std::begin(kNames), std::end(kNames), [&](const auto& row) { return row.first == type; });
+  const auto* const found = std::ranges::find_if(kNames, [&](const auto& row) { return row.first == type; });
   return found == std::end(kNames) ? std::string_view() : found->second;
 }
 
@@ -167,10 +165,8 @@ class OnnxModel : public ModelFile {
   std::vector<std::byte> read(std::size_t tensor) const override {
     const io::TensorEntry& entry = tensors_[tensor].entry;
     if (const auto elsewhere = elsewhere_.find(tensor); elsewhere != elsewhere_.end()) {
-      throw base::InputError(
-          fmt::format("{}: the values of '{}' {}: save the model as one file first, with onnx.save of "
-                      "onnx.load",
-                      shown_, io::printable(entry.name), elsewhere->second));
+      io::refuse("{}: the values of '{}' {}: save the model as one file first, with onnx.save of onnx.load", shown_,
+                 io::printable(entry.name), elsewhere->second);
     }
     std::vector<std::byte> bytes(entry.bytes);
     std::memcpy(bytes.data(), bytes_.data() + entry.offset, bytes.size());
@@ -210,9 +206,7 @@ class OnnxModel : public ModelFile {
   std::map<std::size_t, std::string> elsewhere_;  ///< by tensor: where its values are
 };
 
-}  // namespace
-
-std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
+std::unique_ptr<ModelFile> opened(const std::filesystem::path& path) {
   std::error_code error;
   if (std::filesystem::is_directory(path, error)) {
     io::require_directory(path);
@@ -246,30 +240,35 @@ std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
   if (name.ends_with(".onnx")) {
     return std::make_unique<OnnxModel>(path);
   }
-  throw base::InputError(
-      fmt::format("{}: unknown kind of model '{}' (allowed: .safetensors, .safetensors.index.json "
-                  "or its directory, .npz, .npy, .onnx)",
-                  io::printable(path.string()), io::printable(path.extension().string())));
+  io::refuse(
+      "{}: unknown kind of model '{}' (allowed: .safetensors, .safetensors.index.json or its directory, .npz, .npy, "
+      ".onnx)",
+      io::printable(path.string()), io::printable(path.extension().string()));
+}
+
+}  // namespace
+
+std::unique_ptr<ModelFile> ModelFile::open(const std::filesystem::path& path) {
+  std::unique_ptr<ModelFile> model = opened(path);
+  for (std::size_t i = 0; i < model->tensors_.size(); ++i) {
+    model->places_.emplace(model->tensors_[i].entry.name, i);
+  }
+  return model;
 }
 
 std::optional<std::size_t> ModelFile::place_of(std::string_view name) const {
-  for (std::size_t i = 0; i < tensors_.size(); ++i) {
-    if (tensors_[i].entry.name == name) {
-      return i;
-    }
-  }
-  return std::nullopt;
+  const auto place = places_.find(name);
+  return place == places_.end() ? std::nullopt : std::optional(place->second);
 }
 
 std::size_t ModelFile::find(const std::string& name) const {
   if (const std::optional<std::size_t> place = place_of(name)) {
     return *place;
   }
-  std::vector<std::string_view> names;
-  for (const ModelTensor& tensor : tensors_) {
-    names.emplace_back(tensor.entry.name);
-  }
-  throw base::InputError(shown_ + ": unknown tensor " + base::unknown_name(io::printable(name), names));
+  const auto names =
+      std::views::transform(tensors_, [](const ModelTensor& tensor) { return std::string_view(tensor.entry.name); });
+  io::refuse("{}: unknown tensor {}", shown_,
+             base::unknown_name(io::printable(name), std::vector(names.begin(), names.end())));
 }
 
 io::Tensor read_tensor(const ModelFile& model, std::size_t tensor) {

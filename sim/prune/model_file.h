@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -43,8 +44,17 @@ class ModelFile {
   /// The name in messages.
   const std::string& shown() const { return shown_; }
   const std::vector<ModelTensor>& tensors() const { return tensors_; }
+  /// Indices of the tensors by their names.
+  const std::map<std::string, std::size_t, std::less<>>& places() const { return places_; }
   /// All files that the model is in.
   const std::vector<std::filesystem::path>& files() const { return files_; }
+  /// Calls visit(what follows `prefix`, tensor) for each name that begins with it.
+  template <typename Visit>
+  void for_each_below(const std::string& prefix, Visit visit) const {
+    for (auto at = places_.lower_bound(prefix); at != places_.end() && at->first.starts_with(prefix); ++at) {
+      visit(std::string_view(at->first).substr(prefix.size()), at->second);
+    }
+  }
   /// What a file says of itself beside its tensors.
   const std::map<std::string, std::string>& metadata() const { return metadata_; }
   /// Index of the tensor called `name`; nothing where there is none.
@@ -68,6 +78,7 @@ class ModelFile {
   std::filesystem::path directory_;
   bool has_index_ = false;
   std::vector<ModelTensor> tensors_;
+  std::map<std::string, std::size_t, std::less<>> places_;
   std::vector<std::filesystem::path> files_;
   std::map<std::string, std::string> metadata_;
 };

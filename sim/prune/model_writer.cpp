@@ -8,7 +8,6 @@
 #include "sim/prune/compressed_layer.h"
 #include "sim/prune/model_directory.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -60,12 +59,11 @@ class ArrayWriter : public ModelWriter {
   void add(const io::Tensor& tensor) override { arrays_.push_back(tensor); }
   void finish(const DirectoryFacts& /*facts*/) override {
     if (!forms_.empty()) {
-      if (std::any_of(arrays_.begin(), arrays_.end(),
-                      [](const io::Tensor& array) { return array.name == kMetadataName; })) {
-        throw base::InputError(
-            fmt::format("{}: a tensor is called {}, where the forms of compressed layers stand: write a "
-                        ".safetensors file, or leave the tensor out",
-                        io::printable(path_.string()), kMetadataName));
+      if (std::ranges::any_of(arrays_, [](const io::Tensor& array) { return array.name == kMetadataName; })) {
+        io::refuse(
+            "{}: a tensor is called {}, where the forms of compressed layers stand: write a .safetensors file, or "
+            "leave the tensor out",
+            io::printable(path_.string()), kMetadataName);
       }
       const auto bytes = std::as_bytes(std::span(forms_));
       arrays_.push_back(
@@ -105,8 +103,7 @@ void require_other_file(std::string_view option, const std::filesystem::path& pa
   for (const std::filesystem::path& file : read) {
     std::error_code error;
     if (std::filesystem::equivalent(path, file, error)) {
-      throw base::InputError(
-          fmt::format("{} {}: this file is read, so it is not written over", option, io::printable(path.string())));
+      io::refuse("{} {}: this file is read, so it is not written over", option, io::printable(path.string()));
     }
   }
 }
@@ -118,31 +115,29 @@ void require_model_path(const std::filesystem::path& path, const ModelFile& sour
   require_other_file("--out", path, source.files());
   if (is_directory_path(path, source)) {
     if (std::filesystem::exists(path, error) && !std::filesystem::is_directory(path, error)) {
-      throw base::InputError(fmt::format("--out {}: is a file; shards go to a new directory", shown));
+      io::refuse("--out {}: is a file; shards go to a new directory", shown);
     }
     return;
   }
   if (extension.empty() || extension == "." || std::filesystem::is_directory(path, error)) {
-    throw base::InputError(fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown));
+    io::refuse("--out {}: its ending must be .safetensors, .npz, .npy or .onnx", shown);
   }
   if (extension == ".onnx" && source.onnx_graph() == nullptr) {
-    throw base::InputError(fmt::format("--out {}: an ONNX model is written of an ONNX model alone", shown));
+    io::refuse("--out {}: an ONNX model is written of an ONNX model alone", shown);
   }
   if (extension == ".npy" && source.tensors().size() != 1) {
-    throw base::InputError(
-        fmt::format("--out {}: a .npy file holds one tensor, and the model has {}", shown, source.tensors().size()));
+    io::refuse("--out {}: a .npy file holds one tensor, and the model has {}", shown, source.tensors().size());
   }
-  if (std::find(kEndings.begin(), kEndings.end(), extension) == kEndings.end()) {
-    throw base::InputError(fmt::format("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'",
-                                       shown, io::printable(extension)));
+  if (std::ranges::count(kEndings, extension) == 0) {
+    io::refuse("--out {}: its ending must be .safetensors, .npz, .npy or .onnx, not '{}'", shown,
+               io::printable(extension));
   }
 }
 
 bool is_directory_path(const std::filesystem::path& path, const ModelFile& source) {
   std::error_code error;
   return !source.directory().empty() &&
-         (std::find(kEndings.begin(), kEndings.end(), path.extension().string()) == kEndings.end() ||
-          std::filesystem::is_directory(path, error));
+         (std::ranges::count(kEndings, path.extension().string()) == 0 || std::filesystem::is_directory(path, error));
 }
 
 std::unique_ptr<ModelWriter> make_writer(const std::filesystem::path& path, const ModelFile& source,

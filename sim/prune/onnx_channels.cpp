@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <string_view>
-#include <utility>
 
 namespace sptc::prune {
 namespace {
@@ -25,18 +24,14 @@ constexpr std::array kBinary =
 constexpr std::array kGlobalPool = std::to_array<std::string_view>({"GlobalAveragePool", "GlobalMaxPool"});
 constexpr std::array kPool = std::to_array<std::string_view>({"AveragePool", "MaxPool"});
 
-template <std::size_t N>
-bool has(const std::array<std::string_view, N>& names, std::string_view name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
 /// Whether the element-wise operation has its operands and its one result in one order.
 bool is_elementwise(const Node& node) {
-  return (has(kUnary, node.op) || has(kBinary, node.op)) && node.outputs.size() == 1 && !node.inputs.empty();
+  return (std::ranges::count(kUnary, node.op) > 0 || std::ranges::count(kBinary, node.op) > 0) &&
+         node.outputs.size() == 1 && !node.inputs.empty();
 }
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
+  if (std::ranges::count(names, name) == 0) {
     names.push_back(name);
   }
 }
@@ -126,7 +121,7 @@ class OnnxChannels {
       return false;
     }
     const std::vector<const Node*>& users = users_[value];
-    return std::all_of(users.begin(), users.end(), [&](const Node* user) { return used_by(*user, value, inner_axes); });
+    return std::ranges::all_of(users, [&](const Node* user) { return used_by(*user, value, inner_axes); });
   }
 
   bool made_by(const Node& node, std::size_t inner_axes) {
@@ -142,7 +137,7 @@ class OnnxChannels {
 
   bool used_by(const Node& node, const std::string& value, std::size_t inner_axes) {
     const std::optional<Weight> weight = weight_of(node);
-    if (weight && node.inputs[0] == value && std::count(node.inputs.begin(), node.inputs.end(), value) == 1) {
+    if (weight && node.inputs[0] == value && std::ranges::count(node.inputs, value) == 1) {
       group_.consumers.push_back(node.inputs[1]);
       return weight->k == channels_ && weight->inner_axes == inner_axes;
     }
@@ -158,19 +153,19 @@ class OnnxChannels {
       return false;
     }
     if (is_elementwise(node)) {
-      return std::all_of(node.inputs.begin(), node.inputs.end(),
-                         [&](const std::string& input) {
-                           return input.empty() || (constant(input) != nullptr ? add_vector(input, inner_axes)
-                                                                               : spread(input, inner_axes));
-                         }) &&
+      return std::ranges::all_of(node.inputs,
+                                 [&](const std::string& input) {
+                                   return input.empty() || (constant(input) != nullptr ? add_vector(input, inner_axes)
+                                                                                       : spread(input, inner_axes));
+                                 }) &&
              spread(node.outputs[0], inner_axes);
     }
     if (inner_axes == 0) {  // the number of axes before the channels is open
       return false;
     }
-    const bool keeps_channels = has(kPool, node.op) || has(kGlobalPool, node.op) ||
-                                (node.op == "BatchNormalization" && add_normalization(node)) ||
-                                (is_depthwise(node) && add_depthwise(node));
+    const bool keeps_channels =
+        std::ranges::count(kPool, node.op) > 0 || std::ranges::count(kGlobalPool, node.op) > 0 ||
+        (node.op == "BatchNormalization" && add_normalization(node)) || (is_depthwise(node) && add_depthwise(node));
     return keeps_channels && spread(node.inputs[0], inner_axes) && spread(node.outputs[0], inner_axes);
   }
 
@@ -180,7 +175,7 @@ class OnnxChannels {
       return false;
     }
     const auto maker = makers_.find(node.inputs[0]);
-    return maker != makers_.end() && has(kGlobalPool, maker->second->op);
+    return maker != makers_.end() && std::ranges::count(kGlobalPool, maker->second->op) > 0;
   }
 
   bool is_depthwise(const Node& node) const {
@@ -225,8 +220,7 @@ class OnnxChannels {
       const auto users = users_.find(name);
       return users != users_.end() && users->second.size() == 1 && !outputs_.contains(name);
     };
-    return std::all_of(group_.producers.begin(), group_.producers.end(), once) &&
-           std::all_of(group_.consumers.begin(), group_.consumers.end(), once);
+    return std::ranges::all_of(group_.producers, once) && std::ranges::all_of(group_.consumers, once);
   }
 
   const workload::onnx::Graph& graph_;

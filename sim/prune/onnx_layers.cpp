@@ -160,7 +160,7 @@ class Layers {
       return false;
     }
     const Tensor& tensor = *zero->second;
-    return std::all_of(tensor.raw.begin(), tensor.raw.end(), [](char byte) { return byte == 0; }) &&
+    return std::ranges::all_of(tensor.raw, [](char byte) { return byte == 0; }) &&
            (!tensor.numbers ||
             std::all_of(tensor.numbers->begin(), tensor.numbers->end(), [](double value) { return value == 0; }));
   }
@@ -173,8 +173,8 @@ class Layers {
     OnnxLayer layer{weight->initializer, {weight->axes[rows], weight->axes[1 - rows]},
                     weight->dims[rows],  weight->dims[1 - rows],
                     {node.label()},      weight->obstacle};
-    const auto known = std::find_if(layers_.begin(), layers_.end(),
-                                    [&](const OnnxLayer& other) { return other.initializer == layer.initializer; });
+    const auto known =
+        std::ranges::find_if(layers_, [&](const OnnxLayer& other) { return other.initializer == layer.initializer; });
     if (known == layers_.end()) {
       layers_.push_back(std::move(layer));
       return;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/packed_weights.h"
 
+#include "sim/workload/workload.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,8 +19,7 @@ namespace {
 enum class Extents {
   kUnknown,
   kStated,      ///< two integers in the last of the parts
-  kTwoInAByte,  ///< [rows, k / 2] of the first part
-  kHalfOfK,     ///< the same: half of the elements were kept
+  kHalfOfK,     ///< [rows, k / 2] of the first part: two elements in a byte, or half of them kept
   kPackedK,     ///< GPTQ: [k / n, rows]; k is the length of the group index, if there is one
   kPackedRows,  ///< AWQ: [k, rows / n]; rows are those of the scales
   kBlocks,      ///< [.., rows, blocks, bytes], two elements a byte
@@ -31,13 +32,7 @@ struct Format {
   Extents extents;
   std::string_view endings;  ///< of names, with blanks between them; all of which are there
 
-  std::vector<std::string_view> parts() const {
-    std::vector<std::string_view> result;
-    for (const auto part : std::views::split(endings, ' ')) {
-      result.emplace_back(part.begin(), part.end());
-    }
-    return result;
-  }
+  std::vector<std::string_view> parts() const { return workload::parts_of(endings, ' '); }
 };
 
 /// Formats in the order in which they are tried: the more parts, the earlier. Sources: the compressors of
@@ -49,11 +44,11 @@ constexpr Format kFormats[] = {
     {"marlin-24", "", true, Extents::kUnknown, ".weight_packed .meta"},
     {"marlin-24", "", true, Extents::kUnknown, ".B_24 .B_meta"},
     {"marlin", "I32", false, Extents::kUnknown, ".B .s"},
-    {"nvfp4-pack-quantized", "U8", false, Extents::kTwoInAByte, ".weight_packed .weight_scale .weight_global_scale"},
+    {"nvfp4-pack-quantized", "U8", false, Extents::kHalfOfK, ".weight_packed .weight_scale .weight_global_scale"},
     {"pack-quantized", "", false, Extents::kStated, ".weight_packed .weight_scale .weight_shape"},
-    {"mxfp4-pack-quantized", "U8", false, Extents::kTwoInAByte, ".weight_packed .weight_scale"},
+    {"mxfp4-pack-quantized", "U8", false, Extents::kHalfOfK, ".weight_packed .weight_scale"},
     {"packed", "", false, Extents::kUnknown, ".weight_packed"},
-    {"NVFP4 of Model Optimizer", "U8", false, Extents::kTwoInAByte, ".weight .weight_scale .weight_scale_2"},
+    {"NVFP4 of Model Optimizer", "U8", false, Extents::kHalfOfK, ".weight .weight_scale .weight_scale_2"},
     {"MXFP4 blocks", "U8", false, Extents::kBlocks, "_blocks _scales"},
     {"GPTQ", "", false, Extents::kPackedK, ".qweight .qzeros .scales .g_idx"},
     {"AWQ", "", false, Extents::kPackedRows, ".qweight .qzeros .scales"},
@@ -74,26 +69,19 @@ constexpr Format kFormats[] = {
 
 class Finder {
  public:
-  explicit Finder(const ModelFile& model) : model_(model) {
-    for (std::size_t i = 0; i < model.tensors().size(); ++i) {
-      places_[model.tensors()[i].entry.name] = i;
-    }
-  }
+  explicit Finder(const ModelFile& model) : model_(model) {}
 
   std::vector<PackedWeight> all() {
     std::map<std::size_t, PackedWeight> found;
     for (const Format& format : kFormats) {
-      for (const auto& [name, tensor] : places_) {
+      for (const auto& [name, tensor] : model_.places()) {
         if (const auto stem = stem_of(name, format); stem && !taken_.contains(tensor)) {
           found.emplace(tensor, weight_of(*stem, tensor, format));
         }
       }
     }
-    std::vector<PackedWeight> result;
-    for (auto& [tensor, weight] : found) {
-      result.push_back(std::move(weight));
-    }
-    return result;
+    const auto weights = std::views::values(found);
+    return {weights.begin(), weights.end()};
   }
 
  private:
@@ -102,8 +90,8 @@ class Finder {
     return stem + std::string(stem.empty() && ending[0] == '.' ? ending.substr(1) : ending);
   }
   const io::TensorEntry* entry(const std::string& name) const {
-    const auto place = places_.find(name);
-    return place == places_.end() ? nullptr : &model_.tensors()[place->second].entry;
+    const auto place = model_.place_of(name);
+    return place ? &model_.tensors()[*place].entry : nullptr;
   }
 
   /// What comes before the ending of the first part, where the others are there, too.
@@ -129,12 +117,10 @@ class Finder {
     weight.sparse = format.sparse;
     weight.tensor = tensor;
     for (const std::string_view ending : format.parts()) {
-      weight.parts.insert(places_.at(part(stem, ending)));
+      weight.parts.insert(model_.places().at(part(stem, ending)));
     }
-    const std::string rest = stem + std::string(format.endings.substr(0, 1));
-    for (auto place = places_.lower_bound(rest);
-         !stem.empty() && place != places_.end() && place->first.starts_with(rest); ++place) {
-      weight.parts.insert(place->second);  // zero points, shapes, scales of inputs, ..
+    if (!stem.empty()) {  // zero points, shapes, scales of inputs, ..
+      model_.for_each_below(stem + format.endings[0], [&](auto, std::size_t part) { weight.parts.insert(part); });
     }
     taken_.insert(weight.parts.begin(), weight.parts.end());
     set_extents(stem, format, weight);
@@ -148,8 +134,8 @@ class Finder {
     const io::TensorEntry& values = model_.tensors()[weight.tensor].entry;
     const std::vector<std::int64_t>& shape = values.shape;
     if (format.extents == Extents::kStated) {
-      set_stated(places_.at(part(stem, format.parts().back())), weight);
-    } else if (shape.size() == 2 && (format.extents == Extents::kTwoInAByte || format.extents == Extents::kHalfOfK)) {
+      set_stated(model_.places().at(part(stem, format.parts().back())), weight);
+    } else if (shape.size() == 2 && format.extents == Extents::kHalfOfK) {
       weight.rows = shape[0];
       weight.k = 2 * std::min(shape[1], kMostK);
     } else if (format.extents == Extents::kBlocks && shape.size() >= 3) {
@@ -194,7 +180,6 @@ class Finder {
 
   static constexpr std::int64_t kMostK = std::int64_t{1} << 30;
   const ModelFile& model_;
-  std::map<std::string, std::size_t> places_;
   std::set<std::size_t> taken_;
 };
 

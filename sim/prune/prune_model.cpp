@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/prune_model.h"
 
-#include "models/base/error.h"
 #include "sim/io/file_use.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/tensor_layout.h"
@@ -51,7 +50,7 @@ class Pruning {
     }
     report_.notes = std::move(choice.notes);
     permutation_ = plan_permutation(*model_, layers_, options);
-    report_.notes.insert(report_.notes.end(), permutation_.notes().begin(), permutation_.notes().end());
+    report_.notes.insert(report_.notes.end(), permutation_.notes.begin(), permutation_.notes.end());
     report_.model = model_->shown();
     report_.pattern = pattern_;
     report_.criterion = options.criterion;
@@ -107,7 +106,7 @@ class Pruning {
   void end_shard(std::size_t tensor) {
     const bool is_last = tensor + 1 == model_->tensors().size() || shard_of(tensor + 1) != shard_of(tensor);
     if (is_last && writer_ && !is_written_) {
-      writer_->tell(tell_.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      writer_->tell(io::json_text(tell_));
     }
   }
 
@@ -202,12 +201,11 @@ class Pruning {
       require_other_file("--out", out, calibration_.files());
       const bool dense = options_.layout == WeightLayout::kDense;
       if (!dense && (out.extension() == ".onnx" || out.extension() == ".npy")) {
-        throw base::InputError(fmt::format("--out {}: compressed weights are written to .safetensors or .npz",
-                                           io::printable(out.string())));
+        io::refuse("--out {}: compressed weights are written to .safetensors or .npz", io::printable(out.string()));
       }
       std::map<std::string, std::string> metadata = model_->metadata();
       if (is_pair(options_.layout)) {
-        metadata[std::string(kFormsKey)] = forms.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+        metadata[std::string(kFormsKey)] = io::json_text(forms);
       }
       writer_ = make_writer(out, *model_, std::move(tensors), metadata,
                             is_directory_path(out, *model_) ? task_of(options_, "prune", *model_) : std::string());
@@ -215,13 +213,12 @@ class Pruning {
     }
     if (!masks.empty()) {
       if (masks.extension() != ".safetensors" && masks.extension() != ".npz") {
-        throw base::InputError(
-            fmt::format("--masks {}: its ending must be .safetensors or .npz", io::printable(masks.string())));
+        io::refuse("--masks {}: its ending must be .safetensors or .npz", io::printable(masks.string()));
       }
       require_other_file("--masks", masks, model_->files());
       require_other_file("--masks", masks, calibration_.files());
       if (io::is_same_file(masks, out)) {
-        throw base::InputError("--masks and --out name the same file");
+        io::refuse("--masks and --out name the same file");
       }
       masks_ = make_writer(masks, *model_, std::move(mask_tensors), {});
     }
@@ -306,12 +303,11 @@ class Pruning {
 
   /// A model that has the pattern everywhere comes out as it went in, but for a configuration.
   void require_effect(const std::filesystem::path& out) const {
-    const bool any = std::any_of(report_.layers.begin(), report_.layers.end(),
-                                 [](const LayerReport& layer) { return layer.skipped.empty() && !layer.was_sparse; });
-    if (!any && !permutation_.applies() && writer_ && options_.layout == WeightLayout::kDense &&
+    const bool any = std::ranges::any_of(
+        report_.layers, [](const LayerReport& layer) { return layer.skipped.empty() && !layer.was_sparse; });
+    if (!any && permutation_.axes.empty() && writer_ && options_.layout == WeightLayout::kDense &&
         !is_directory_path(out, *model_)) {
-      throw base::InputError(
-          fmt::format("{}: its layers are {} already, so there is nothing to prune", model_->shown(), pattern_.name()));
+      io::refuse("{}: its layers are {} already, so there is nothing to prune", model_->shown(), pattern_.name());
     }
   }
 
@@ -335,7 +331,7 @@ double LayerReport::error() const {
 }
 
 std::int64_t PruneReport::pruned_layers() const {
-  return std::count_if(layers.begin(), layers.end(), [](const LayerReport& layer) { return layer.skipped.empty(); });
+  return std::ranges::count_if(layers, [](const LayerReport& layer) { return layer.skipped.empty(); });
 }
 
 std::int64_t PruneReport::pruned_weights() const {
@@ -350,8 +346,7 @@ PruneReport prune_model(const std::filesystem::path& model, const std::filesyste
                         const std::filesystem::path& masks, const PruneOptions& options) {
   const bool calibrated = options.criterion != Criterion::kMagnitude;
   if (calibrated && options.activations.empty()) {
-    throw base::InputError(fmt::format("the criterion {} needs --activations, the inputs of the layers",
-                                       sparsity::name(options.criterion)));
+    io::refuse("the criterion {} needs --activations, the inputs of the layers", sparsity::name(options.criterion));
   }
   return Pruning(model, options).run(out, masks);
 }

@@ -48,6 +48,9 @@ std::string prune_text(const PruneReport& report);
 /// One JSON object (schema "sptcsim-prune/0.1", configs/schema/prune.schema.json).
 std::string prune_json(const PruneReport& report);
 
+/// One page that needs no network: sim/prune/prune.html with `report`. `command` repeats it.
+std::string prune_page(const PruneReport& report, const std::string& command);
+
 /// Prunes the model at `model` and writes it to `out` and the masks of its layers to `masks`; an empty path is not
 /// written. Files appear when all is done. Throws InputError.
 PruneReport prune_model(const std::filesystem::path& model, const std::filesystem::path& out,

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/text.h"
+#include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/prune_model.h"
+#include "sim/report/html_page.h"
+#include "sim/report/version.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +13,9 @@
 #include <cstddef>
 
 namespace sptc::prune {
+/// sim/prune/prune.html.
+std::string_view prune_html();
+
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -19,13 +25,10 @@ std::string shown_name(const LayerReport& layer) {
   return io::printable(base::shortened(layer.name, kNameBytes));
 }
 
-std::string extents(const LayerReport& layer) {
-  const std::string rows = layer.taps > 1 ? fmt::format("{}x{}", layer.rows, layer.taps) : std::to_string(layer.rows);
-  return fmt::format("{} x {}", rows, layer.k);
-}
-
 std::string row_of(const LayerReport& layer, std::size_t width) {
-  const std::string begin = fmt::format("{:<{}}  {:>7} {:>16}", shown_name(layer), width, layer.dtype, extents(layer));
+  const std::string taps = layer.taps > 1 ? fmt::format("x{}", layer.taps) : "";
+  const std::string begin = fmt::format("{:<{}}  {:>7} {:>16}", shown_name(layer), width, layer.dtype,
+                                        fmt::format("{}{} x {}", layer.rows, taps, layer.k));
   if (!layer.skipped.empty()) {
     return begin + "  left as it is: " + layer.skipped + "\n";
   }
@@ -68,6 +71,24 @@ Json json_of(const LayerReport& layer) {
   return json;
 }
 
+Json document(const PruneReport& report) {
+  Json layers = Json::array();
+  for (const LayerReport& layer : report.layers) {
+    layers.push_back(json_of(layer));
+  }
+  return {{"schema", "sptcsim-prune/0.1"},
+          {"model", report.model},
+          {"out", report.out.empty() ? Json(nullptr) : Json(report.out)},
+          {"pattern", report.pattern.name()},
+          {"criterion", sparsity::name(report.criterion)},
+          {"layout", name(report.layout)},
+          {"pruned_layers", report.pruned_layers()},
+          {"pruned_weights", report.pruned_weights()},
+          {"other_tensors", report.other_tensors},
+          {"notes", report.notes},
+          {"layers", layers}};
+}
+
 }  // namespace
 
 std::string prune_text(const PruneReport& report) {
@@ -85,9 +106,7 @@ std::string prune_text(const PruneReport& report) {
   text += fmt::format("\n{} layers of {} weights pruned, {} left as they are, {} other tensors\n",
                       report.pruned_layers(), report.pruned_weights(),
                       static_cast<std::int64_t>(report.layers.size()) - report.pruned_layers(), report.other_tensors);
-  text +=
-      "energy, magnitude: share of the sum of squares and of magnitudes that stays; error: "
-      "||WX - W'X|| / ||WX||\n";
+  text += "energy, magnitude: share of the sum of squares and of magnitudes that stays; error: ||WX - W'X|| / ||WX||\n";
   for (const std::string& note : report.notes) {
     text += "note: " + note + "\n";
   }
@@ -98,22 +117,14 @@ std::string prune_text(const PruneReport& report) {
 }
 
 std::string prune_json(const PruneReport& report) {
-  Json layers = Json::array();
-  for (const LayerReport& layer : report.layers) {
-    layers.push_back(json_of(layer));
-  }
-  const Json root{{"schema", "sptcsim-prune/0.1"},
-                  {"model", report.model},
-                  {"out", report.out.empty() ? Json(nullptr) : Json(report.out)},
-                  {"pattern", report.pattern.name()},
-                  {"criterion", sparsity::name(report.criterion)},
-                  {"layout", name(report.layout)},
-                  {"pruned_layers", report.pruned_layers()},
-                  {"pruned_weights", report.pruned_weights()},
-                  {"other_tensors", report.other_tensors},
-                  {"notes", report.notes},
-                  {"layers", layers}};
-  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";  // names may be no UTF-8
+  return io::json_text(document(report), 2) + "\n";
+}
+
+std::string prune_page(const PruneReport& report, const std::string& command) {
+  Json json = document(report);
+  json["version"] = report::program_version();
+  json["command"] = command;
+  return report::html_page(prune_html(), io::json_text(json));
 }
 
 }  // namespace sptc::prune

@@ -6,15 +6,13 @@
 #include "sim/prune/expert_axes.h"
 #include "sim/prune/hugging_face_config.h"
 #include "sim/workload/layer_list.h"
+#include "sim/workload/workload.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstdint>
-#include <functional>
-#include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
@@ -85,28 +83,17 @@ constexpr std::string_view kOfRows[] = {"bias", "scale", "weight_scale", "weight
 /// Parts of a name that say that the heads are not those of config.json's text.
 constexpr std::string_view kOtherTowers[] = {"vision", "visual", "audio", "image", "speech"};
 
-template <typename Names>
-bool has(const Names& names, std::string_view name) {
-  return std::find(std::begin(names), std::end(names), name) != std::end(names);
-}
-
 /// Whether `text` has any of `parts`.
 template <typename Names>
 bool names_any(std::string_view text, const Names& parts) {
-  return std::any_of(std::begin(parts), std::end(parts),
-                     [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
+  return std::ranges::any_of(parts, [&](std::string_view part) { return text.find(part) != std::string_view::npos; });
 }
 
 /// Whether a part of the name between dots is a number.
 bool is_in_numbered_layer(std::string_view stem) {
-  while (!stem.empty()) {
-    const std::string_view part = stem.substr(0, stem.find('.'));
-    if (!part.empty() && std::all_of(part.begin(), part.end(), [](unsigned char c) { return std::isdigit(c) != 0; })) {
-      return true;
-    }
-    stem.remove_prefix(std::min(part.size() + 1, stem.size()));
-  }
-  return false;
+  return std::ranges::any_of(workload::parts_of(stem, '.'), [](std::string_view part) {
+    return !part.empty() && part.find_first_not_of("0123456789") == std::string_view::npos;
+  });
 }
 
 /// Whether only the first axis is longer than 1.
@@ -116,7 +103,7 @@ bool is_of_rows(const Shape& shape, std::int64_t rows) {
 }
 
 bool is_one_element(const Shape& shape) {
-  return std::all_of(shape.begin(), shape.end(), [](std::int64_t n) { return n == 1; });
+  return std::ranges::all_of(shape, [](std::int64_t n) { return n == 1; });
 }
 
 std::size_t place(std::int64_t value) {
@@ -154,11 +141,7 @@ Split heads(std::int64_t count, std::int64_t size, std::int64_t before, std::int
 
 class ConfigChannels {
  public:
-  explicit ConfigChannels(const ModelFile& model) : model_(model), config_(hugging_face_config(model)) {
-    for (std::size_t i = 0; i < model.tensors().size(); ++i) {
-      by_name_.emplace(model.tensors()[i].entry.name, i);
-    }
-  }
+  explicit ConfigChannels(const ModelFile& model) : model_(model), config_(hugging_face_config(model)) {}
 
   TransformerChannels result() && {
     for (std::size_t i = 0; i < model_.tensors().size(); ++i) {
@@ -174,22 +157,7 @@ class ConfigChannels {
   }
 
  private:
-  using Names = std::map<std::string, std::size_t, std::less<>>;
-
   const io::TensorEntry& entry(std::size_t tensor) const { return model_.tensors()[tensor].entry; }
-
-  std::optional<std::size_t> find(const std::string& name) const {
-    const auto found = by_name_.find(name);
-    return found == by_name_.end() ? std::nullopt : std::optional(found->second);
-  }
-
-  /// Calls visit(what follows `prefix`, tensor) for each name that begins with it.
-  template <typename Visit>
-  void for_each_below(const std::string& prefix, Visit visit) const {
-    for (auto at = by_name_.lower_bound(prefix); at != by_name_.end() && at->first.starts_with(prefix); ++at) {
-      visit(std::string_view(at->first).substr(prefix.size()), at->second);
-    }
-  }
 
   void look_at(std::size_t consumer, const Rule& rule) {
     const std::string& name = entry(consumer).name;
@@ -226,7 +194,7 @@ class ConfigChannels {
     }
     std::vector<std::size_t> producers;
     for (const std::string_view part : rule.producers) {
-      const auto found = find(stem + std::string(part) + ".weight");
+      const auto found = model_.place_of(stem + std::string(part) + ".weight");
       if (!part.empty() && (!found || entry(*found).shape.size() != 2)) {
         return std::nullopt;
       }
@@ -278,7 +246,7 @@ class ConfigChannels {
       return heads(c.heads, c.value_dim, 0, c.nope_dim + c.value_dim, 1);
     }
     if (!rule.queries.empty()) {
-      const auto queries = find(stem + std::string(rule.queries) + ".weight");
+      const auto queries = model_.place_of(stem + std::string(rule.queries) + ".weight");
       if (!queries || entry(*queries).shape.empty() || entry(*queries).shape[0] != c.heads * c.head_dim) {
         refuse("its queries are not the heads that config.json says");
         return std::nullopt;
@@ -292,12 +260,12 @@ class ConfigChannels {
   void add_of_rows(std::size_t weight, const std::vector<ChannelRun>& runs, ChannelParts* group) {
     const std::string module = std::string(workload::layer_of(entry(weight).name)) + ".";
     const std::int64_t rows = entry(weight).shape[0];
-    for_each_below(module, [&](std::string_view part, std::size_t tensor) {
+    model_.for_each_below(module, [&](std::string_view part, std::size_t tensor) {
       const Shape& shape = entry(tensor).shape;
       if (tensor == weight || is_one_element(shape)) {
         return;
       }
-      if (!has(kOfRows, part) || !is_of_rows(shape, rows)) {
+      if (std::ranges::count(kOfRows, part) == 0 || !is_of_rows(shape, rows)) {
         refuse(fmt::format("'{}' beside a weight may hold something of each channel", io::printable(part)));
       } else if (group != nullptr) {
         group->producers.push_back({tensor, 0, runs});
@@ -314,9 +282,10 @@ class ConfigChannels {
 
   /// Refuses a module beside those of `rule` that is not known and has one of `extents`.
   void require_known(const std::string& stem, const Rule& rule, const std::array<std::int64_t, 2>& extents) {
-    for_each_below(stem + std::string(rule.scope), [&](std::string_view part, std::size_t tensor) {
+    model_.for_each_below(stem + std::string(rule.scope), [&](std::string_view part, std::size_t tensor) {
       const std::string_view module = part.substr(0, part.find('.'));
-      const bool is_known = rule.scope.empty() ? has(kInLayer, module) : has(kInAttention, module);
+      const bool is_known =
+          rule.scope.empty() ? std::ranges::count(kInLayer, module) > 0 : std::ranges::count(kInAttention, module) > 0;
       const Shape& shape = entry(tensor).shape;
       if (!is_known && !is_one_element(shape) &&
           std::find_first_of(shape.begin(), shape.end(), extents.begin(), extents.end()) != shape.end()) {
@@ -327,7 +296,7 @@ class ConfigChannels {
 
   /// Gate and up of all experts in one tensor, and down in another.
   std::optional<ChannelParts> of_stacked_experts(const std::string& stem, std::size_t consumer, const Rule& rule) {
-    const auto producer = find(stem + std::string(rule.producers[0]));
+    const auto producer = model_.place_of(stem + std::string(rule.producers[0]));
     if (!producer || entry(*producer).shape.size() != 3) {
       return std::nullopt;
     }
@@ -372,7 +341,7 @@ class ConfigChannels {
     const ChannelAxis& rows = group.producers.front();
     const Shape of_rows{entry(producer).shape[0], entry(producer).shape[rows.axis]};
     std::optional<ChannelAxis> bias;
-    for_each_below(stem, [&](std::string_view part, std::size_t tensor) {
+    model_.for_each_below(stem, [&](std::string_view part, std::size_t tensor) {
       if (part == "gate_up_proj_bias" && entry(tensor).shape == of_rows) {
         bias = ChannelAxis{tensor, 1, rows.runs, true};
         require_type(tensor);
@@ -387,7 +356,6 @@ class ConfigChannels {
 
   const ModelFile& model_;
   const HuggingFaceConfig config_;
-  Names by_name_;
   std::string obstacle_;                                     ///< of the group that is looked at
   std::map<std::string, std::pair<std::string, int>> left_;  ///< by reason: first name, how many
   TransformerChannels result_;

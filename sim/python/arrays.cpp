@@ -3,8 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/batched/parallel.h"
-
-#include <fmt/format.h>
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 
@@ -21,7 +20,7 @@ struct Layout {
 
 Layout layout_of(const Bits& array, std::string_view what) {
   if (array.ndim() != 2) {
-    throw base::InputError(fmt::format("{} must have two axes, not {}", what, array.ndim()));
+    io::refuse("{} must have two axes, not {}", what, array.ndim());
   }
   Layout layout{array.shape(0), array.shape(1), array.stride(0), array.stride(1)};
   // NumPy gives an axis of one element any stride.
@@ -85,7 +84,7 @@ void with_elements(const Array& array, Call call) {
     case 8:
       return call(static_cast<const std::uint64_t*>(array.data()));
     default:
-      throw base::InputError(fmt::format("elements of {} bytes are no operands", array.itemsize()));
+      io::refuse("elements of {} bytes are no operands", array.itemsize());
   }
 }
 
@@ -119,19 +118,6 @@ OperandArray operand_of(const Bits& array, const Layout& layout, int threads) {
   return operand;
 }
 
-template <typename From>
-void write_elements(std::span<const From> words, const Output& output) {
-  base::ensure(words.size() == output.size(), "arrays: an output has another size than the result");
-  if (words.empty()) {
-    return;
-  }
-  with_elements(output, [&](const auto* data) {
-    using To = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
-    To* const target = static_cast<To*>(output.data());
-    std::transform(words.begin(), words.end(), target, [](From word) { return static_cast<To>(word); });
-  });
-}
-
 }  // namespace
 
 base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what) {
@@ -146,12 +132,9 @@ OperandArray columns_of(const Bits& array, std::string_view what, int threads) {
   return operand_of(array, layout_of(array, what).transposed(), threads);
 }
 
-base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what) {
-  return matrix_of<std::uint64_t>(array, layout_of(array, what));
-}
-
-base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what) {
-  return matrix_of<std::uint64_t>(array, layout_of(array, what).transposed());
+base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what, bool transposed) {
+  const Layout layout = layout_of(array, what);
+  return matrix_of<std::uint64_t>(array, transposed ? layout.transposed() : layout);
 }
 
 check::vectors::BitArray bit_array_of(const Bits& array) {
@@ -167,12 +150,21 @@ check::vectors::BitArray bit_array_of(const Bits& array) {
   return result;
 }
 
-void write_words(std::span<const numerics::Word> words, const Output& output) {
-  write_elements(words, output);
+template <typename Word>
+void write_words(std::span<const Word> words, const Output& output) {
+  base::ensure(words.size() == output.size(), "arrays: an output has another size than the result");
+  if (words.empty()) {
+    return;
+  }
+  with_elements(output, [&](const auto* data) {
+    using To = std::remove_const_t<std::remove_pointer_t<decltype(data)>>;
+    To* const target = static_cast<To*>(output.data());
+    std::transform(words.begin(), words.end(), target, [](Word word) { return static_cast<To>(word); });
+  });
 }
 
-void write_words(std::span<const std::uint64_t> words, const Output& output) {
-  write_elements(words, output);
-}
+template void write_words(std::span<const std::uint8_t>, const Output&);
+template void write_words(std::span<const numerics::Word>, const Output&);
+template void write_words(std::span<const std::uint64_t>, const Output&);
 
 }  // namespace sptc::python

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "models/base/matrix.h"
+#include "models/numerics/data_type.h"
 #include "models/numerics/operand_view.h"
-#include "models/numerics/word.h"
 #include "sim/check/vectors/bit_array.h"
 
 #include <cstddef>
@@ -28,8 +28,7 @@ using Output = nanobind::ndarray<nanobind::device::cpu, nanobind::c_contig>;
 /// unless there are two axes.
 base::Matrix<numerics::Word> words_of(const Bits& array, std::string_view what);
 /// The same with elements of 64 bits.
-base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what);
-base::Matrix<std::uint64_t> transposed_wide_words_of(const Bits& array, std::string_view what);
+base::Matrix<std::uint64_t> wide_words_of(const Bits& array, std::string_view what, bool transposed = false);
 
 /// A matrix as an operand of the batched engine: the array of the caller, which must outlive it, or
 /// a copy where that has gaps between the elements of a row.
@@ -45,7 +44,11 @@ OperandArray columns_of(const Bits& array, std::string_view what, int threads);
 check::vectors::BitArray bit_array_of(const Bits& array);
 
 /// The low bytes of `words`, in row-major order, into an array of as many elements.
-void write_words(std::span<const numerics::Word> words, const Output& output);
-void write_words(std::span<const std::uint64_t> words, const Output& output);
+template <typename Word>
+void write_words(std::span<const Word> words, const Output& output);
+template <typename Word>
+void write_words(const base::Matrix<Word>& words, const Output& output) {
+  write_words(std::span<const Word>(words.data(), words.size()), output);
+}
 
 }  // namespace sptc::python

@@ -26,8 +26,7 @@ using OptionTexts = std::map<std::string, std::string>;
 /// The options of a simulation. Throws InputError.
 run::SimulationOptions simulation_options(const OptionTexts& given);
 
-/// The options of pruning: criterion, layout, pattern, dtype, activations, layers, ... Throws
-/// InputError.
+/// The options of pruning: criterion, layout, pattern, dtype, activations, layers, ... Throws InputError.
 prune::PruneOptions pruning_options(OptionTexts words);
 
 // Each adds its part to the module sptcsim._core.

@@ -13,8 +13,7 @@ namespace sptc::python {
 /// elsewhere. Takes the lock of the interpreter.
 void raise_signals();
 
-/// Calls `progress`, which must outlive it, with the lock of the interpreter; nothing where it is
-/// None.
+/// Calls `progress`, which must outlive it, with the lock of the interpreter; nothing where it is None.
 run::ProgressCallback progress_of(const nanobind::object& progress);
 
 /// What `work` returns in a process of its own: Ctrl-C ends it, whatever it is at. Call it with the

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
 #include "models/numerics/data_type.h"
@@ -41,7 +40,7 @@ numerics::DataType data_type(const std::string& name) {
   }
   std::vector<std::string_view> allowed = numerics::operand_type_names();
   allowed.insert(allowed.end(), {"f32", "s32"});
-  throw base::InputError("unknown type " + base::unknown_name(io::printable(name), allowed));
+  io::refuse("unknown type {}", base::unknown_name(io::printable(name), allowed));
 }
 
 void bind_instructions(nb::module_& module) {

@@ -19,7 +19,6 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,13 +60,12 @@ void prune_weights(const Bits& dense, const Bits& calibration, const std::string
                                                                      : sparsity::magnitudes(result.weights),
                                    kept);
   }
-  std::vector<numerics::Word> words(result.mask.size()), stays(result.mask.size());
+  base::Matrix<numerics::Word> words(result.mask.rows(), result.mask.cols());
   for (std::size_t i = 0; i < words.size(); ++i) {
-    stays[i] = result.mask.data()[i];
-    words[i] = stays[i] != 0 ? std::bit_cast<numerics::Word>(result.weights.data()[i]) : 0;
+    words.data()[i] = result.mask.data()[i] != 0 ? std::bit_cast<numerics::Word>(result.weights.data()[i]) : 0;
   }
-  write_words(std::span<const numerics::Word>(words), pruned);
-  write_words(std::span<const numerics::Word>(stays), mask);
+  write_words(words, pruned);
+  write_words(result.mask, mask);
 }
 
 int group_of(const std::string& pattern) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "sim/python/bindings.h"
 #include "sim/python/callbacks.h"
 #include "sim/report/complete_report.h"

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
@@ -10,12 +9,9 @@
 #include "sim/python/bindings.h"
 #include "sim/python/instruction_choice.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nanobind/stl/string.h>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -43,18 +39,13 @@ std::optional<sparsity::MetadataForm> form_of(const std::string& type, const std
     const auto known = sparsity::metadata_layout_names();
     std::vector<std::string_view> names{kNibbles};
     names.insert(names.end(), known.begin(), known.end());
-    throw base::InputError("unknown metadata layout " + base::unknown_name(io::printable(layout), names));
+    io::refuse("unknown metadata layout {}", base::unknown_name(io::printable(layout), names));
   }
   if (form->order == sparsity::MetadataOrder::kLanes) {
     form->logical_k = instruction_k;
     form->selector = selector;
   }
   return form;
-}
-
-void write_nibbles(const base::Matrix<std::uint8_t>& nibbles, const Output& out) {
-  const std::vector<Word> words(nibbles.data(), nibbles.data() + nibbles.size());
-  write_words(words, out);
 }
 
 base::Matrix<std::uint8_t> nibbles_of(const Bits& array) {
@@ -67,7 +58,7 @@ base::Matrix<std::uint8_t> nibbles_of(const Bits& array) {
 
 void require_element_size(const Bits& array, int bits) {
   if (static_cast<int>(array.itemsize()) * 8 != bits) {
-    throw base::InputError(fmt::format("metadata: elements must have {} bits, not {}", bits, array.itemsize() * 8));
+    io::refuse("metadata: elements must have {} bits, not {}", bits, array.itemsize() * 8);
   }
 }
 
@@ -85,7 +76,7 @@ base::Matrix<std::uint8_t> read_metadata(const Bits& array, const std::optional<
   }
   require_element_size(array, 32);
   if (array.ndim() != 3 || array.shape(2) != std::tuple_size_v<sparsity::LaneWords>) {
-    throw base::InputError("metadata: lanes must be [row tiles, k tiles, 32]");
+    io::refuse("metadata: lanes must be [row tiles, k tiles, 32]");
   }
   const auto format = sparsity::metadata_register_format(from->type, from->logical_k);
   const std::vector<std::uint64_t> bits = bit_array_of(array).bits;
@@ -111,27 +102,25 @@ nb::tuple shape_of(const base::Matrix<std::uint8_t>& nibbles, const std::optiona
 /// The words of `nibbles` in another layout, row-major.
 void write_metadata(const base::Matrix<std::uint8_t>& nibbles, const std::optional<sparsity::MetadataForm>& to,
                     const Output& out) {
-  if (!to) {
-    write_nibbles(nibbles, out);
-    return;
+  if (to) {
+    write_words(sparsity::pack_metadata(nibbles, *to), out);
+  } else {
+    write_words(nibbles, out);
   }
-  const base::Matrix<std::uint32_t> words = sparsity::pack_metadata(nibbles, *to);
-  write_words(std::span<const Word>(words.data(), words.size()), out);
 }
 
 void prune(const std::string& type, const Bits& dense, const Output& out) {
   const DataType element = data_type(type);
   const nb::gil_scoped_release unlocked;
-  const base::Matrix<Word> pruned = sparsity::prune_by_magnitude(words_of(dense, "A"), element);
-  write_words(std::span<const Word>(pruned.data(), pruned.size()), out);
+  write_words(sparsity::prune_by_magnitude(words_of(dense, "A"), element), out);
 }
 
 void compress(const std::string& type, const Bits& dense, const Output& values, const Output& nibbles) {
   const DataType element = data_type(type);
   const nb::gil_scoped_release unlocked;
   const auto compressed = sparsity::compress(words_of(dense, "A"), element);
-  write_words(std::span<const Word>(compressed.values.data(), compressed.values.size()), values);
-  write_nibbles(compressed.nibbles, nibbles);
+  write_words(compressed.values, values);
+  write_words(compressed.nibbles, nibbles);
 }
 
 void decompress(const std::string& type, const Bits& values, const Bits& nibbles, const Output& dense) {
@@ -142,8 +131,7 @@ void decompress(const std::string& type, const Bits& values, const Bits& nibbles
   compressed.values = words_of(values, "values");
   compressed.nibbles = nibbles_of(nibbles);
   compressed.logical_k = compressed.nibbles.cols() * static_cast<std::size_t>(compressed.pattern.group);
-  const base::Matrix<Word> result = sparsity::decompress(compressed);
-  write_words(std::span<const Word>(result.data(), result.size()), dense);
+  write_words(sparsity::decompress(compressed), dense);
 }
 
 nb::dict pattern_of(const std::string& type) {

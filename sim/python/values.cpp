@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/error.h"
 #include "models/batched/gemm.h"
 #include "models/numerics/codec.h"
 #include "sim/check/kernel/kernel_crosscheck.h"
@@ -82,7 +81,8 @@ void mma(const std::string& arch, const std::string& instruction, const std::str
     operands.indices = check::vectors::element_indices(*arrays.metadata, chosen.instruction, operands.a.shape, "A");
   }
   check::vectors::require_operands(operands, chosen.instruction, "mma");
-  write_words(check::vectors::execute(operands, chosen.instruction, chosen.rules).bits, out);
+  const check::vectors::BitArray d = check::vectors::execute(operands, chosen.instruction, chosen.rules);
+  write_words(std::span(d.bits), out);
 }
 
 std::string identify(const Bits& a, const Bits& b, const std::optional<Bits>& c, const Bits& d,
@@ -155,12 +155,12 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
   const nb::gil_scoped_release unlocked;
   if (type == DataType::kF64) {
     if (sparse || split_k != 1) {
-      throw base::InputError("matmul: f64 has neither sparse instructions nor split_k here");
+      io::refuse("matmul: f64 has neither sparse instructions nor split_k here");
     }
     const std::optional<base::Matrix<std::uint64_t>> addend = c ? std::optional(wide_words_of(*c, "C")) : std::nullopt;
-    const base::Matrix<std::uint64_t> d = batched::gemm_f64(wide_words_of(a, "A"), transposed_wide_words_of(b, "B"),
+    const base::Matrix<std::uint64_t> d = batched::gemm_f64(wide_words_of(a, "A"), wide_words_of(b, "B", true),
                                                             addend ? &*addend : nullptr, options.threads);
-    return write_words(std::span(d.data(), d.size()), out);
+    return write_words(d, out);
   }
   const run::Arithmetic arithmetic(architecture.gpu, type, sparse);
   const OperandArray dense_a = rows_of(a, "A", options.threads);
@@ -185,7 +185,7 @@ void matmul(const config::Architecture& architecture, const std::string& type_na
   base::Matrix<Word> d(rows, columns);
   gemm(arithmetic, operands, options, d);
   convert(d, arithmetic.instruction.accumulator, result_type);
-  write_words(std::span<const Word>(d.data(), d.size()), out);
+  write_words(d, out);
 }
 
 // crosscheck --------------------------------------------------------------------------------------

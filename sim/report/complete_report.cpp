@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/complete_report.h"
 
-#include "sim/check/times/evidence_distance.h"
-#include "sim/check/times/measured_neighbours.h"
+#include "sim/check/times/evidence.h"
 #include "sim/config/architecture.h"
 #include "sim/report/report.h"
 #include "sim/run/estimate.h"

@@ -64,15 +64,12 @@ void append_kernel(Figures<V>& figures) {
       [](const K& kernel) { return extents(kernel.warp_tile); });
   add("instruction", "", "matrix instruction, by its PTX name",
       [](const K& kernel) { return kernel.instruction.ptx_name(); });
-  add("stages", "", "tiles of A and B that shared memory holds at once",
-      [](const K& kernel) { return std::int64_t{kernel.stages}; });
-  add("split_k", "", "slices of K that CTAs compute apart",
-      [](const K& kernel) { return std::int64_t{kernel.split_k}; });
+  add("stages", "", "tiles of A and B that shared memory holds at once", &K::stages);
+  add("split_k", "", "slices of K that CTAs compute apart", &K::split_k);
   add("decomposition", "", "how CTAs share the tiles: data-parallel or stream-k",
       [](const K& kernel) { return std::string(kernel.stream_k ? "stream-k" : "data-parallel"); });
   add("persistent", "", "CTAs stay and take tile after tile", &K::persistent);
-  add("cluster_ctas", "", "CTAs of a cluster; 1: no clusters",
-      [](const K& kernel) { return std::int64_t{kernel.cluster_ctas}; });
+  add("cluster_ctas", "", "CTAs of a cluster; 1: no clusters", &K::cluster_ctas);
   add("output_tiles", "", "tiles of D, those of all batches", &K::output_tiles);
   add("ctas", "", "CTAs that are launched", &K::ctas);
   add("ctas_per_sm", "", "CTAs that an SM holds at once", &K::ctas_per_sm);

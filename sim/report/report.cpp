@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/report.h"
 
+#include "models/base/text.h"
 #include "sim/report/version.h"
-#include "sim/run/simulation_options.h"
 
-#include <algorithm>
 #include <array>
 
 namespace sptc::report {
@@ -15,23 +14,13 @@ std::string_view program_version() {
 
 ReportFormat parse_report_format(std::string_view word) {
   static constexpr std::array<std::string_view, 3> kNames{"text", "json", "csv"};
-  const auto* const found = std::ranges::find(kNames, word);
-  if (found == kNames.end()) {
-    run::refuse_word("--format", word, kNames);
-  }
-  return static_cast<ReportFormat>(found - kNames.begin());
+  return static_cast<ReportFormat>(base::place_of_name("--format", word, kNames));
 }
 
 std::string report(const run::RunResult& result, ReportFormat format, const TextStyle& style) {
-  switch (format) {
-    case ReportFormat::kJson:
-      return json_report(result);
-    case ReportFormat::kCsv:
-      return csv_report(result);
-    case ReportFormat::kText:
-      break;
-  }
-  return text_report(result, style);
+  return format == ReportFormat::kJson  ? json_report(result)
+         : format == ReportFormat::kCsv ? csv_report(result)
+                                        : text_report(result, style);
 }
 
 }  // namespace sptc::report

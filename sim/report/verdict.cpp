@@ -219,17 +219,13 @@ std::string boards_of(const run::EvidenceDistance& evidence) {
 std::string nearest_clause(const run::EvidenceDistance& evidence) {
   using enum run::EvidenceDistance::Where;
   const std::string_view words = evidence_words(evidence.where);
-  switch (evidence.where) {
-    case kBoard:
-      return std::string(words);
-    case kChip:
-      return fmt::format("measured {}, {} ({})", words, evidence.chip, boards_of(evidence));
-    case kGeneration:
-      return fmt::format("measured {}, {} ({})", words, evidence.generation, boards_of(evidence));
-    case kNone:
-      break;
+  if (evidence.where == kBoard) {
+    return std::string(words);
   }
-  return fmt::format("measured {} of its generation, {}", words, evidence.generation);
+  return evidence.where == kNone
+             ? fmt::format("measured {} of its generation, {}", words, evidence.generation)
+             : fmt::format("measured {}, {} ({})", words, evidence.where == kChip ? evidence.chip : evidence.generation,
+                           boards_of(evidence));
 }
 
 }  // namespace

@@ -196,10 +196,10 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
     workload::Operation asked = op;
     set_asked_type(options, asked);
     if (!workload.dims.empty()) {
-      throw base::InputError(
-          fmt::format("'{}': the tensor cores of {} multiply no {}, and a model is not simulated in part; --dtype has "
-                      "other types{}",
-                      io::printable(op.name), gpu.name, type_text(asked), type_for_fp4(gpu, options, asked)));
+      io::refuse(
+          "'{}': the tensor cores of {} multiply no {}, and a model is not simulated in part; --dtype has "
+          "other types{}",
+          io::printable(op.name), gpu.name, type_text(asked), type_for_fp4(gpu, options, asked));
     }
     workload.not_taken.push_back({op.name, op.shape, op.batch, type_text(asked), op.count, op.recorded.time_us,
                                   fmt::format("the tensor cores of {} multiply no {}", gpu.name, type_text(asked))});
@@ -209,9 +209,8 @@ void leave_unsupported(const gpu::GpuSpec& gpu, const SimulationOptions& options
     op.after = taken_before[op.after];
   }
   if (workload.operations.empty()) {
-    throw base::InputError(fmt::format("{}: no launch can be simulated on {}; the first: {}",
-                                       io::printable(workload.file.string()), gpu.name,
-                                       workload.not_taken[first].reason));
+    io::refuse("{}: no launch can be simulated on {}; the first: {}", io::printable(workload.file.string()), gpu.name,
+               workload.not_taken[first].reason);
   }
 }
 
@@ -249,9 +248,8 @@ std::vector<workload::Operation> prepared_operations(const workload::Workload& w
       macs = macs ? base::checked_multiply(*macs, extent) : std::nullopt;
     }
     if (!macs || !base::checked_multiply(*macs, 2)) {
-      throw base::InputError(
-          fmt::format("'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits", op.name,
-                      op.shape.m, op.shape.n, op.shape.k, op.batch, op.count));
+      io::refuse("'{}': {} x {} x {} multiply-accumulates, batch {}, count {}, do not fit 64 bits", op.name, op.shape.m,
+                 op.shape.n, op.shape.k, op.batch, op.count);
     }
   }
   return operations;

@@ -12,7 +12,6 @@
 #include "sim/kernels/gemm_kernel.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 #include <string>
 
@@ -100,8 +99,7 @@ base::Matrix<Word> take(const base::Matrix<Word>& d, const ElementSelection& sel
 }
 
 void require_bounded_work(const workload::Operation& op, CheckMode mode) {
-  const auto macs = static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) *
-                    static_cast<double>(op.shape.k) * static_cast<double>(op.batch);
+  const double macs = base::product({op.shape.m, op.shape.n, op.shape.k, op.batch});
   const bool exact = mode == CheckMode::kExact;
   if (macs > static_cast<double>(exact ? kPlainMacsLimit : kMacsLimit)) {
     throw base::InputError("--check " + std::string(name(mode)) + " computes every element of '" + op.name +

@@ -5,16 +5,13 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 #include "models/reference/checker.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/gemm_operands.h"
 #include "sim/run/data_source.h"
 #include "sim/run/run_options.h"
 #include "sim/run/run_result.h"
 
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>

@@ -6,10 +6,12 @@
 #include "models/numerics/codec.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/pattern.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/prune.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/gemm_operands.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,11 +27,7 @@ namespace {
 using numerics::Word;
 
 std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  }
-  return text + "]";
+  return fmt::format("[{}]", fmt::join(shape, ", "));
 }
 
 /// [batch * rows, cols] from a tensor whose first axis may hold several of them.

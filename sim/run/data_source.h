@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "models/sparsity/sparsity_fwd.h"
 #include "sim/io/tensor_file.h"
 #include "sim/kernels/kernels_fwd.h"

@@ -3,7 +3,6 @@
 
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/config/energy.h"
 #include "sim/gpu/gpu_spec.h"

@@ -162,8 +162,7 @@ energy::EventCounts launch_events(const workload::Operation& op, bool sparse, co
   const double instructions = macs / (m * n * compressed_k);
   const DesignCost& design = figures.design;
   const double accumulators = instructions * m * n * 4;
-  const double outputs =
-      static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) * static_cast<double>(op.batch);
+  const double outputs = base::product({op.shape.m, op.shape.n, op.batch});
   const double warps = instruction.warps();
   const double operand_a = instructions * m * compressed_k * element;
   const double operand_b = instructions * instruction.b_elements() * element;

@@ -3,7 +3,6 @@
 
 #include "models/energy/power.h"
 #include "models/energy/switching.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/run/data_source.h"
 #include "sim/run/kernel_runner.h"

@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>

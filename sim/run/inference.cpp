@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <utility>
 
@@ -151,6 +150,10 @@ class Inference {
     return since;
   }
 
+  network::ResidentTensors resident(const Kernel& kernel) const {
+    return network::resident_tensors(kernel.bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
+  }
+
   void add(network::PlannedKernel plan) {
     Kernel kernel;
     kernel.bytes = network::bytes_of(plan, network_);
@@ -212,10 +215,6 @@ class Inference {
     return elements * op.epilogue_operations / lanes / gpu_.sms / gpu_.boost_clock_mhz;
   }
 
-  static std::function<double(double)> seconds_of(const Variant& variant) {
-    return [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
-  }
-
   Variant gemm(const Kernel& kernel, bool sparse) {
     const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
     VariantResult figures = runner_.time(op, sparse);
@@ -229,7 +228,7 @@ class Inference {
     if (options_.power) {
       variant.work =
           work_of(op, sparse, *options_.power, switching_on(runner_, op, sparse, options_, switching_), figures);
-      variant.work->seconds_at = seconds_of(variant);
+      variant.work->seconds_at = [us_at = variant.us_at](double mhz) { return 1e-6 * us_at(mhz); };
     }
     return variant;
   }
@@ -250,9 +249,7 @@ class Inference {
     if (bytes.earlier <= 0) {
       return;
     }
-    const network::ResidentTensors resident =
-        network::resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
-    add_beside_operands({bytes.earlier, bytes.earlier * (1 - resident.earlier), 0}, gpu_, figures);
+    add_beside_operands({bytes.earlier, bytes.earlier * (1 - resident(kernel).earlier), 0}, gpu_, figures);
   }
 
   void add_other(Kernel& kernel) {
@@ -278,12 +275,10 @@ class Inference {
   /// A launch that is no GEMM; `transposed`: behind a 2:4 kernel that left its result so.
   Variant other(const Kernel& kernel, bool transposed) {
     const network::KernelBytes& bytes = kernel.bytes;
-    const network::ResidentTensors resident =
-        network::resident_tensors(bytes, bytes_since_residual(kernel.plan), pass_bytes_, gpu_.memory);
     const bool attention = kernel.plan.group == workload::WorkGroup::kAttention;
-    network::ClosedForm form = attention
-                                   ? network::attention_kernel(kernel.plan, network_, bytes, resident, gpu_)
-                                   : network::vector_kernel(kernel.plan, network_, bytes, resident, gpu_, transposed);
+    network::ClosedForm form =
+        attention ? network::attention_kernel(kernel.plan, network_, bytes, resident(kernel), gpu_)
+                  : network::vector_kernel(kernel.plan, network_, bytes, resident(kernel), gpu_, transposed);
     if (kernel.plan.group == workload::WorkGroup::kCommunication) {
       network::add_links(network_.vectors[kernel.plan.vectors.front()].kind, bytes.written,
                          {options_.gpus(), options_.link_gb_per_s}, form.times);
@@ -346,8 +341,7 @@ class Inference {
     }
     row.takes_sparse = faster_sparse(kernel);
     if (kernel.plan.group == workload::WorkGroup::kGemm) {
-      const workload::Operation& op = network_.gemms[kernel.plan.gemms.front()];
-      row.reason = reason(op, kernel);
+      row.reason = reason(network_.gemms[kernel.plan.gemms.front()], kernel);
     }
     return row;
   }

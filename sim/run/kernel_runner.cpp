@@ -138,8 +138,7 @@ VariantResult KernelRunner::figures(const workload::Operation& op, bool sparse, 
 BesideOperands KernelRunner::beside_operands(const workload::Operation& op) const {
   const workload::Epilogue epilogue = workload::epilogue_of(op.recorded);
   const kernels::GemmProblem what = problem(op, false);
-  const double elements =
-      static_cast<double>(op.shape.m) * static_cast<double>(op.shape.n) * static_cast<double>(op.batch);
+  const double elements = base::product({op.shape.m, op.shape.n, op.batch});
   const double tensor = elements * kernels::output_bits(what) / 8, mask = elements / 8;
   BesideOperands bytes;
   bytes.read = (epilogue.reads_tensor ? tensor : 0) + (epilogue.reads_mask ? mask : 0);

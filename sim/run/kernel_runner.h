@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/sparsity/pattern_execution.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/gpu/gemm_run.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/gpu/timer.h"
@@ -9,7 +9,6 @@
 #include "sim/run/run_result.h"
 #include "sim/workload/workload.h"
 
-#include <compare>
 #include <cstdint>
 #include <map>
 #include <optional>

@@ -7,7 +7,7 @@
 //   time    by a gpu::Timer: SystemCTimer or ClosedFormTimer                      KernelRunner
 //   check   values beside the reference                                           check.h
 //   energy  of the events that were counted, at the clock that they then allow    add_energy()
-#include "models/sparsity/pattern_execution.h"
+#include "models/sparsity/weight_pattern.h"
 #include "sim/run/check.h"
 #include "sim/run/run_parts.h"
 #include "sim/run/value_files.h"

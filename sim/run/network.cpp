@@ -4,6 +4,7 @@
 #include "models/sparsity/compress.h"
 #include "sim/io/memory_guard.h"
 #include "sim/io/tensor_file.h"
+#include "sim/io/text_file.h"
 #include "sim/run/check.h"
 #include "sim/run/im2col.h"
 #include "sim/run/run_parts.h"
@@ -12,7 +13,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -46,16 +46,16 @@ LayerWeights layer_weights(const workload::NetworkData& network, const io::Tenso
   const auto expected =
       static_cast<double>(op.batch) * static_cast<double>(op.shape.m) * static_cast<double>(op.shape.k);
   if (static_cast<double>(result.weight->elements()) != expected) {
-    throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {} x {} x {}", place(network, weight),
-                                       result.weight->elements(), op.name, op.batch, op.shape.m, op.shape.k));
+    io::refuse("{} has {} elements where layer '{}' needs {} x {} x {}", place(network, weight),
+               result.weight->elements(), op.name, op.batch, op.shape.m, op.shape.k);
   }
   const std::int64_t rows = op.batch * op.shape.m;
   result.bias.assign(static_cast<std::size_t>(rows), 0.0);
   if (!bias.empty()) {
     const io::Tensor& tensor = file.tensor(bias);
     if (tensor.elements() != rows) {
-      throw base::InputError(fmt::format("{} has {} elements where layer '{}' needs {}", place(network, bias),
-                                         tensor.elements(), op.name, rows));
+      io::refuse("{} has {} elements where layer '{}' needs {}", place(network, bias), tensor.elements(), op.name,
+                 rows);
     }
     result.bias = io::as_doubles(tensor);
   }
@@ -81,16 +81,16 @@ base::Matrix<T> layer_input(const Activations<T>& values, const workload::Operat
   if (op.conv) {
     const workload::ConvGeometry& conv = *op.conv;
     if (size != conv.n * conv.h * conv.w * conv.c) {
-      throw base::InputError(
-          fmt::format("layer '{}': the input has {} values where it needs {} x {} x "
-                      "{} x {} (n, h, w, c)",
-                      op.name, size, conv.n, conv.h, conv.w, conv.c));
+      io::refuse(
+          "layer '{}': the input has {} values where it needs {} x {} x "
+          "{} x {} (n, h, w, c)",
+          op.name, size, conv.n, conv.h, conv.w, conv.c);
     }
     return im2col(values, conv, group);
   }
   if (op.batch != 1 || size != op.shape.n * op.shape.k) {
-    throw base::InputError(fmt::format("layer '{}': the input has {} values where it needs n x k = {} x {}, batch 1",
-                                       op.name, size, op.shape.n, op.shape.k));
+    io::refuse("layer '{}': the input has {} values where it needs n x k = {} x {}, batch 1", op.name, size, op.shape.n,
+               op.shape.k);
   }
   base::Matrix<T> columns(static_cast<std::size_t>(op.shape.n), static_cast<std::size_t>(op.shape.k));
   std::copy(values.begin(), values.end(), columns.data());
@@ -150,19 +150,18 @@ kernels::GemmOperands operands_of(const workload::NetworkData& network, const wo
     try {
       operands.compressed_a = sparsity::compress(operands.a, op.dtype);
     } catch (const base::InputError& error) {
-      throw base::InputError(
-          fmt::format("{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what()));
+      io::refuse("{} of layer '{}': {}", place(network, weights.weight->name), op.name, error.what());
     }
     operands.a = base::Matrix<Word>();
   }
   return operands;
 }
 
-class SimulatedChain {
- public:
-  SimulatedChain(const workload::NetworkData& network, const gpu::GpuSpec& gpu, const SimulationOptions& options,
-                 KernelRunner& kernels)
-      : network_(network), gpu_(gpu), options_(options), kernels_(kernels) {}
+struct SimulatedChain {
+  const workload::NetworkData& network;
+  const gpu::GpuSpec& gpu;
+  const SimulationOptions& options;
+  KernelRunner& kernels;
 
   /// One layer; the figures go where its kernel belongs: `dense` or `sparse` of `result`.
   Activations<float> run(const workload::Operation& op, const LayerWeights& weights, const Activations<float>& input,
@@ -171,13 +170,13 @@ class SimulatedChain {
     const std::vector<Word> all(words.data(), words.data() + words.size());
     std::vector<kernels::GemmOperands> operands;
     for (std::int64_t group = 0; group < op.batch; ++group) {
-      operands.push_back(operands_of(network_, op, weights, all, input, group));
+      operands.push_back(operands_of(network, op, weights, all, input, group));
     }
-    KernelRunner::ValueRun run = kernels_.compute(op, weights.sparse_kernel, operands);
+    KernelRunner::ValueRun run = kernels.compute(op, weights.sparse_kernel, operands);
     std::optional<VariantResult>& slot = weights.sparse_kernel ? result.sparse : result.dense;
-    if (options_.check_mode() != CheckMode::kNone) {
+    if (options.check_mode() != CheckMode::kNone) {
       // A layer that stays dense runs in both chains: one set of figures, both D checked.
-      run.result.check = check_entries(operands, run.d, {gpu_, op.dtype, weights.sparse_kernel}, options_,
+      run.result.check = check_entries(operands, run.d, {gpu, op.dtype, weights.sparse_kernel}, options,
                                        slot && slot->check ? *slot->check : CheckResult{});
     }
     slot = std::move(run.result);
@@ -195,12 +194,6 @@ class SimulatedChain {
     }
     return output;
   }
-
- private:
-  const workload::NetworkData& network_;
-  const gpu::GpuSpec& gpu_;
-  const SimulationOptions& options_;
-  KernelRunner& kernels_;
 };
 
 /// The class with the largest score of each sample, the first of equals. `scores` is [samples,
@@ -233,16 +226,16 @@ void require_tensors_and_memory(const workload::NetworkData& network,
                                 const std::vector<workload::Operation>& operations) {
   for (const workload::Operation& op : operations) {
     if (!op.tensors) {
-      throw base::InputError(
-          fmt::format("layer '{}' has no tensors, but the workload is a network with "
-                      "values in {}",
-                      op.name, network.file.string()));
+      io::refuse(
+          "layer '{}' has no tensors, but the workload is a network with "
+          "values in {}",
+          op.name, network.file.string());
     }
     if (!numerics::info(op.dtype).is_float()) {
-      throw base::InputError(
-          fmt::format("layer '{}': the real values of a network need a floating-point type, not {}; use "
-                      "--data to replace them",
-                      op.name, numerics::name(op.dtype)));
+      io::refuse(
+          "layer '{}': the real values of a network need a floating-point type, not {}; use "
+          "--data to replace them",
+          op.name, numerics::name(op.dtype));
     }
     const double b = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.k);
     const double d = static_cast<double>(op.shape.n) * static_cast<double>(op.shape.m);
@@ -264,41 +257,37 @@ AccuracyResult run_network(const workload::NetworkData& network, const std::vect
   const workload::Operation& last = operations.back();
   const auto samples = static_cast<std::int64_t>(labels.size());
   if (samples == 0 || last.shape.n != samples || last.batch != 1 || network.classes > last.shape.m) {
-    throw base::InputError(
-        fmt::format("{}: {} labels and {} classes do not fit the last layer '{}' with m = {}, n = {}",
-                    place(network, network.labels), samples, network.classes, last.name, last.shape.m, last.shape.n));
+    io::refuse("{}: {} labels and {} classes do not fit the last layer '{}' with m = {}, n = {}",
+               place(network, network.labels), samples, network.classes, last.name, last.shape.m, last.shape.n);
   }
 
   AccuracyResult accuracy;
   accuracy.samples = samples;
-  SimulatedChain simulated(network, gpu, options, kernels);
-  const bool dense = options.variants != Variants::kSparse;
-  const bool sparse = options.variants != Variants::kDense;
-  Activations<float> single[2];
-  Activations<double> exact[2];
-  for (int chain = 0; chain < 2; ++chain) {
-    single[chain].assign(input.begin(), input.end());
-    exact[chain] = input;
+  SimulatedChain simulated{network, gpu, options, kernels};
+  struct Chain {
+    bool sparse;
+    std::optional<ChainAccuracy>& outcome;
+    Activations<float> single;
+    Activations<double> exact;
+  };
+  std::vector<Chain> chains;
+  if (options.variants != Variants::kSparse) {
+    chains.push_back({false, accuracy.dense, {input.begin(), input.end()}, input});
+  }
+  if (options.variants != Variants::kDense) {
+    chains.push_back({true, accuracy.sparse, {input.begin(), input.end()}, input});
   }
   for (std::size_t i = 0; i < operations.size(); ++i) {
     progress(i);
-    for (const int chain : {0, 1}) {
-      if (chain == 0 ? dense : sparse) {
-        const LayerWeights weights = layer_weights(network, file, operations[i], chain == 1);
-        single[chain] = simulated.run(operations[i], weights, single[chain], results[i]);
-        exact[chain] = forward(operations[i], weights, exact[chain]);
-      }
+    for (Chain& chain : chains) {
+      const LayerWeights weights = layer_weights(network, file, operations[i], chain.sparse);
+      chain.single = simulated.run(operations[i], weights, chain.single, results[i]);
+      chain.exact = forward(operations[i], weights, chain.exact);
     }
   }
-  const auto outcome = [&](int chain) {
-    return judge(classify(single[chain], samples, network.classes), classify(exact[chain], samples, network.classes),
-                 labels);
-  };
-  if (dense) {
-    accuracy.dense = outcome(0);
-  }
-  if (sparse) {
-    accuracy.sparse = outcome(1);
+  for (const Chain& chain : chains) {
+    chain.outcome = judge(classify(chain.single, samples, network.classes),
+                          classify(chain.exact, samples, network.classes), labels);
   }
   return accuracy;
 }

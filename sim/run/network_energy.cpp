@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,21 +30,22 @@ energy::Work rest_of(const workload::Operation& op, const energy::PowerSpec& pow
 
 /// The energies of the operations of one network, dense or with its prunable weights sparse, at one
 /// clock for each group.
-class NetworkEnergies {
- public:
-  NetworkEnergies(const std::vector<workload::Operation>& operations, bool sparse, SwitchingSource& switching,
-                  const SimulationOptions& options, KernelRunner& kernels)
-      : operations_(operations), sparse_(sparse), switching_(switching), options_(options), kernels_(kernels) {}
+struct NetworkEnergies {
+  const std::vector<workload::Operation>& operations;
+  bool sparse_network;
+  SwitchingSource& switching;
+  const SimulationOptions& options;
+  KernelRunner& kernels;
 
   void add(std::vector<OperationResult>& results) {
     std::map<std::string, std::vector<std::size_t>> groups;
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
+    for (std::size_t i = 0; i < operations.size(); ++i) {
       OperationResult& row = results[i];
-      if (sparse_ && !row.sparse && !row.prunable && row.dense) {
+      if (sparse_network && !row.sparse && !row.prunable && row.dense) {
         row.dense_among_sparse = row.dense;
       }
       if (figures_of(row)) {
-        groups[operations_[i].group].push_back(i);
+        groups[operations[i].group].push_back(i);
       }
     }
     for (const auto& [unused, members] : groups) {
@@ -53,38 +53,34 @@ class NetworkEnergies {
     }
   }
 
- private:
   std::optional<VariantResult>& figures_of(OperationResult& row) const {
-    return !sparse_ ? row.dense : row.sparse ? row.sparse : row.dense_among_sparse;
-  }
-
-  const energy::Switching& switching_of(std::size_t i, bool sparse) {
-    return switching_on(kernels_, operations_[i], sparse, options_, switching_);
+    return !sparse_network ? row.dense : row.sparse ? row.sparse : row.dense_among_sparse;
   }
 
   void limit(const std::vector<std::size_t>& members, std::vector<OperationResult>& results) {
-    const energy::PowerSpec& power = *options_.power;
+    const energy::PowerSpec& power = *options.power;
     std::vector<RepeatedWork> works;
     double clock_mhz = 0;
     for (const std::size_t i : members) {
-      const bool sparse = sparse_ && results[i].sparse.has_value();
+      const bool sparse = sparse_network && results[i].sparse.has_value();
       const VariantResult& figures = *figures_of(results[i]);
-      const auto count = static_cast<double>(operations_[i].count);
+      const auto count = static_cast<double>(operations[i].count);
       base::ensure(clock_mhz == 0 || clock_mhz == figures.timing.clock_mhz,
                    "energy: launches of a group at different clocks");
       clock_mhz = figures.timing.clock_mhz;
-      works.push_back({work_of(operations_[i], sparse, power, switching_of(i, sparse), figures), count});
+      const energy::Switching& values = switching_on(kernels, operations[i], sparse, options, switching);
+      works.push_back({work_of(operations[i], sparse, power, values, figures), count});
     }
     const std::size_t launches = works.size();
     for (const std::size_t i : members) {
-      if (operations_[i].rest.any()) {
-        works.push_back({rest_of(operations_[i], power), static_cast<double>(operations_[i].count)});
+      if (operations[i].rest.any()) {
+        works.push_back({rest_of(operations[i], power), static_cast<double>(operations[i].count)});
       }
     }
     const std::vector<energy::PowerResult> at_limit = power_limited(power, works, clock_mhz);
     std::size_t rest = launches;
     for (std::size_t j = 0; j < launches; ++j) {
-      const workload::Operation& op = operations_[members[j]];
+      const workload::Operation& op = operations[members[j]];
       VariantResult& figures = *figures_of(results[members[j]]);
       set_energy(op, works[j].work, power, at_limit[j], figures);
       if (op.rest.any()) {
@@ -92,12 +88,6 @@ class NetworkEnergies {
       }
     }
   }
-
-  const std::vector<workload::Operation>& operations_;
-  bool sparse_;
-  SwitchingSource& switching_;
-  const SimulationOptions& options_;
-  KernelRunner& kernels_;
 };
 
 /// Says where launches at the clock that was asked for take more than the board is given.
@@ -160,7 +150,7 @@ void add_energy(const std::vector<workload::Operation>& operations, SwitchingSou
   if (options.limits_group()) {
     // The sparse network first: it copies dense launches as they are before power slows them.
     for (const bool sparse : {true, false}) {
-      NetworkEnergies(operations, sparse, switching, options, kernels).add(result.operations);
+      NetworkEnergies{operations, sparse, switching, options, kernels}.add(result.operations);
     }
   } else {
     for (std::size_t i = 0; i < operations.size(); ++i) {

@@ -9,7 +9,6 @@
 #include "sim/run/option_values.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -37,16 +36,15 @@ constexpr int kMostExpertGpus = 72;  ///< that NVLink joins (NVIDIA, GB200 NVL72
 double parse_amount(What what, const Text& text, std::string_view unit) {
   constexpr double kLeast = 0.001, kMost = 100000;
   double amount = 0;
-  if (!parse_number(text, amount) || !(amount >= kLeast && amount <= kMost)) {
-    throw base::InputError(fmt::format("{} must be a number of {} from {} to {}, not '{}'", what, unit, kLeast, kMost,
-                                       io::printable(text)));
+  if (!io::parse_whole(text, amount) || !(amount >= kLeast && amount <= kMost)) {
+    io::refuse("{} must be a number of {} from {} to {}, not '{}'", what, unit, kLeast, kMost, io::printable(text));
   }
   return amount;
 }
 
 bool parse_switch(What what, const Text& text) {
   if (text != "true" && text != "false") {
-    throw base::InputError(fmt::format("{} must be true or false, not '{}'", what, io::printable(text)));
+    io::refuse("{} must be true or false, not '{}'", what, io::printable(text));
   }
   return text == "true";
 }
@@ -91,14 +89,14 @@ void set_amount(Options& options, What what, const Text& text) {
 template <Text Options::*kMember>
 void set_archive(Options& options, What what, const Text& text) {
   if (!text.ends_with(".npz")) {
-    throw base::InputError(fmt::format("{} must be the name of a .npz file, not '{}'", what, io::printable(text)));
+    io::refuse("{} must be the name of a .npz file, not '{}'", what, io::printable(text));
   }
   options.*kMember = text;
 }
 
 void set_seed(Options& options, What what, const Text& text) {
-  if (!parse_number(text, options.seed)) {
-    throw base::InputError(fmt::format("{} must be an integer from 0 to 2^64-1, not '{}'", what, io::printable(text)));
+  if (!io::parse_whole(text, options.seed)) {
+    io::refuse("{} must be an integer from 0 to 2^64-1, not '{}'", what, io::printable(text));
   }
 }
 
@@ -110,9 +108,9 @@ void set_clock(Options& options, What what, const Text& text) {
     return;
   }
   double mhz = 0;
-  if (!parse_number(text, mhz) || !(mhz >= kLeastMhz && mhz <= kMostMhz)) {
-    throw base::InputError(fmt::format("{} must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'", what,
-                                       kLeastMhz, kMostMhz, io::printable(text)));
+  if (!io::parse_whole(text, mhz) || !(mhz >= kLeastMhz && mhz <= kMostMhz)) {
+    io::refuse("{} must be 'limited', 'boost' or a number of MHz from {} to {}, not '{}'", what, kLeastMhz, kMostMhz,
+               io::printable(text));
   }
   options.clock = {ClockChoice::Kind::kFixed, mhz};
 }
@@ -120,18 +118,14 @@ void set_clock(Options& options, What what, const Text& text) {
 /// "MxNxK".
 void set_tile(Options& options, What what, const Text& text) {
   std::array<std::int64_t, 3> extents{};
-  std::string_view rest = text;
-  bool good = true;
+  const std::vector<std::string_view> parts = workload::parts_of(text, 'x');
+  bool good = parts.size() == extents.size();
   for (std::size_t i = 0; good && i < extents.size(); ++i) {
-    const bool is_last = i + 1 == extents.size();
-    const std::size_t end = is_last ? rest.size() : rest.find('x');
-    good = end != std::string_view::npos && parse_number(rest.substr(0, end), extents[i]) && extents[i] >= 1 &&
-           extents[i] <= kernels::kMaxTileExtent;
-    rest.remove_prefix(good && !is_last ? end + 1 : 0);
+    good = io::parse_whole(parts[i], extents[i]) && extents[i] >= 1 && extents[i] <= kernels::kMaxTileExtent;
   }
   if (!good) {
-    throw base::InputError(fmt::format("{} must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'",
-                                       what, kernels::kMaxTileExtent, io::printable(text)));
+    io::refuse("{} must be MxNxK with extents from 1 to {}, for example 128x128x32, not '{}'", what,
+               kernels::kMaxTileExtent, io::printable(text));
   }
   options.kernel.cta_tile = base::GemmShape{extents[0], extents[1], extents[2]};
   options.kernel.tile_of_pair = true;
@@ -145,12 +139,10 @@ struct Item {
 
 std::vector<Item> items_of(const Text& text) {
   std::vector<Item> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const Text item = text.substr(begin, end - begin);
+  for (const std::string_view part : workload::parts_of(text, ',')) {
+    const Text item(part);
     const std::size_t sign = item.find('=');
     items.push_back(sign == Text::npos ? Item{{}, item} : Item{item.substr(0, sign), item.substr(sign + 1)});
-    begin = end + 1;
   }
   return items;
 }
@@ -170,8 +162,7 @@ void set_algorithm(Options& options, What what, const Text& text) {
       }
       options.conditions.algorithm = algorithm;
     } else {
-      throw base::InputError(
-          fmt::format("{}: '{}' is no library: dense=default|best, sparse=default|best", what, io::printable(whose)));
+      io::refuse("{}: '{}' is no library: dense=default|best, sparse=default|best", what, io::printable(whose));
     }
   }
 }
@@ -187,7 +178,7 @@ kernels::OperandFormat parse_format(What what, const Text& text) {
   const auto weights = kernels::weight_format_names();
   std::vector<std::string_view> more(weights.begin(), weights.end());
   more.insert(more.end(), kUsual.begin(), kUsual.end());
-  throw base::InputError(fmt::format("{}: {}", what, workload::unknown_operand_type(text, more)));
+  io::refuse("{}: {}", what, workload::unknown_operand_type(text, more));
 }
 
 /// "e4m3", "all=e4m3" or "weights=nvfp4,attention=bf16,router=bf16,lm_head=bf16".
@@ -211,16 +202,14 @@ void set_types(Options& options, What what, const Text& text) {
   for (const Item& item : items_of(text)) {
     const Text part = item.key.value_or(item.value);
     if (!item.key || std::find(kParts.begin(), kParts.end(), part) == kParts.end()) {
-      throw base::InputError(fmt::format("{}: unknown part {}", what, base::unknown_name(io::printable(part), kParts)));
+      io::refuse("{}: unknown part {}", what, base::unknown_name(io::printable(part), kParts));
     }
     if (!given.insert(part).second || (given.size() > 1 && given.contains("all"))) {
-      throw base::InputError(
-          fmt::format("{}: {} is given beside {}", what, part, given.size() > 1 ? "'all' or another part" : "itself"));
+      io::refuse("{}: {} is given beside {}", what, part, given.size() > 1 ? "'all' or another part" : "itself");
     }
     const kernels::OperandFormat format = parse_format(what, item.value);
     if (part == "attention" && format.weight) {
-      throw base::InputError(
-          fmt::format("{}: attention has no weights, and {} is a format of weights", what, kernels::name(format)));
+      io::refuse("{}: attention has no weights, and {} is a format of weights", what, kernels::name(format));
     }
     PartTypes& parts = options.parts;
     if (part == "attention" || part == "router" || part == "lm_head") {
@@ -235,7 +224,7 @@ void set_types(Options& options, What what, const Text& text) {
 void set_weight_type(Options& options, What what, const Text& text) {
   options.storage.weight = workload::parse_weight_type(text);
   if (!options.storage.weight) {
-    throw base::InputError(fmt::format("{}: {}", what, workload::unknown_weight_type(text)));
+    io::refuse("{}: {}", what, workload::unknown_weight_type(text));
   }
 }
 
@@ -245,8 +234,7 @@ void set_sparsity(Options& options, What what, const Text& text) {
   const bool is_file = text.find_first_of("./") != Text::npos;
   if (!is_file && std::find(kChoices.begin(), kChoices.end(), text) == kChoices.end()) {
     const std::string_view meant = text == "2:4" ? "--variants sparse" : text == "dense" ? "--variants dense" : "";
-    throw base::InputError(
-        fmt::format("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices, meant)));
+    io::refuse("unknown {} {}", what, base::unknown_name(io::printable(text), kChoices, meant));
   }
   options.sparsity_auto = text == "auto";
   options.sparse_layers = is_file ? text : "";
@@ -448,9 +436,8 @@ std::string option_text(const nlohmann::json& value) {
 
 std::int64_t parse_integer(std::string_view what, const std::string& text, std::int64_t min, std::int64_t max) {
   std::int64_t value = 0;
-  if (!parse_number(text, value) || value < min || value > max) {
-    throw base::InputError(
-        fmt::format("{} must be an integer from {} to {}, not '{}'", what, min, max, io::printable(text)));
+  if (!io::parse_whole(text, value) || value < min || value > max) {
+    io::refuse("{} must be an integer from {} to {}, not '{}'", what, min, max, io::printable(text));
   }
   return value;
 }
@@ -462,8 +449,7 @@ std::int64_t parse_positive(std::string_view what, const std::string& text, std:
 std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const std::string& text) {
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos) {
-    throw base::InputError(
-        fmt::format("{} must be FIRST:LAST, for example 0:20000, not '{}'", what, io::printable(text)));
+    io::refuse("{} must be FIRST:LAST, for example 0:20000, not '{}'", what, io::printable(text));
   }
   constexpr std::int64_t kMost = 1LL << 50;
   const std::int64_t first = parse_integer(what, text.substr(0, colon), 0, kMost);
@@ -473,7 +459,7 @@ std::pair<std::int64_t, std::int64_t> parse_window(std::string_view what, const 
 std::pair<int, int> parse_element(std::string_view what, const std::string& text) {
   const std::size_t comma = text.find(',');
   if (comma == std::string::npos) {
-    throw base::InputError(fmt::format("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text)));
+    io::refuse("{} must be ROW,COL, for example 3,5, not '{}'", what, io::printable(text));
   }
   const auto extent = [&](const std::string& number, int count) {
     return static_cast<int>(parse_integer(what, number, 0, count - 1));

@@ -3,22 +3,12 @@
 
 #include "sim/run/simulation_options.h"
 
-#include <charconv>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace sptc::run {
-
-/// Reads all of `text` as a number; false where it is none or does not fit.
-template <typename Number>
-bool parse_number(std::string_view text, Number& value) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  return error == std::errc() && stop == end;
-}
 
 // Values of options, from text. Each throws InputError "<what> must be ..., not '<text>'".
 

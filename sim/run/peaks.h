@@ -4,7 +4,7 @@
 #include "models/numerics/data_type.h"
 #include "sim/config/config_fwd.h"
 #include "sim/gpu/gpu_fwd.h"
-#include "sim/kernels/operand_format.h"
+#include "sim/kernels/operand_storage.h"
 
 #include <optional>
 #include <vector>

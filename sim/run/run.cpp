@@ -3,6 +3,7 @@
 
 #include "models/base/error.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/run/check.h"
 #include "sim/run/memory_use.h"
 #include "sim/run/pass_kind.h"
@@ -55,8 +56,7 @@ void require_values(const std::vector<workload::Operation>& operations, bool cha
     return runs_sparse(op, options.variants) && !is_hardware(options, op.dtype, gpu);
   };
   if (options.saves_values() && std::any_of(operations.begin(), operations.end(), is_own)) {
-    throw base::InputError(
-        fmt::format("--save-operands and --save-d know the patterns of the hardware, not {}", options.pattern->name()));
+    io::refuse("--save-operands and --save-d know the patterns of the hardware, not {}", options.pattern->name());
   }
   if (options.fidelity != Fidelity::kDatapath || std::none_of(operations.begin(), operations.end(), is_own)) {
     return;

@@ -12,7 +12,6 @@
 #include "sim/run/worker_pool.h"
 #include "sim/workload/workload.h"
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

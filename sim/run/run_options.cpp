@@ -7,6 +7,7 @@
 #include "sim/config/cost_factors.h"
 #include "sim/config/kernel_library.h"
 #include "sim/config/named_file.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
@@ -74,9 +75,8 @@ void set_power(const config::Architecture& architecture, EnergyFiles& files, Sim
   const bool asks = options.clock.kind == ClockChoice::Kind::kLimited || options.board_idle_w || options.power_limit_w;
   if (source.name.empty()) {
     if (asks) {
-      throw base::InputError(fmt::format("{} needs an energy file, and '{}' has none: give one with --energy",
-                                         options.clock_limited ? "--clock limited" : "--board-idle",
-                                         architecture.gpu.name));
+      io::refuse("{} needs an energy file, and '{}' has none: give one with --energy",
+                 options.clock_limited ? "--clock limited" : "--board-idle", architecture.gpu.name);
     }
     options.clock_limited = false;
     options.power_note =
@@ -107,8 +107,7 @@ void require_conditions_of(const network::EngineSpec& engine, const SimulationOp
   const bool network = !engine.gemms_only;
   const auto refuse = [&](bool given, const char* option) {
     if (given) {
-      throw base::InputError(
-          fmt::format("{} has no effect with engine '{}', which says so itself", option, engine.name));
+      io::refuse("{} has no effect with engine '{}', which says so itself", option, engine.name);
     }
   };
   refuse(network && asked.conditions.l2 != usual.l2, "--l2");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "models/base/text.h"
 #include "models/energy/area.h"
 #include "models/energy/power.h"
 #include "models/numerics/data_type.h"
@@ -8,12 +9,10 @@
 #include "sim/gpu/clock_policy.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
-#include "sim/kernels/operand_format.h"
 #include "sim/kernels/operand_storage.h"
 #include "sim/run/network/engine.h"
 #include "sim/workload/training.h"
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -181,18 +180,10 @@ std::string_view name(Enum value) {
 /// 108 SMs" or "closed form"; of several GPUs without their number.
 std::string made_by(Fidelity fidelity, std::optional<int> sms);
 
-/// Throws InputError "unknown <what> '<word>' ..", which names the nearest of `words`.
-[[noreturn]] void refuse_word(std::string_view what, std::string_view word, std::span<const std::string_view> words);
-
 /// The value called `word`. Throws InputError "--<option> ..." with the nearest valid name.
 template <typename Enum>
 Enum parse_word(std::string_view word) {
-  constexpr std::span<const std::string_view> kWords = std::span(kWordsOf<Enum>).subspan(1);
-  const auto found = std::ranges::find(kWords, word);
-  if (found == kWords.end()) {
-    refuse_word(kWordsOf<Enum>.front(), word, kWords);
-  }
-  return static_cast<Enum>(found - kWords.begin());
+  return static_cast<Enum>(base::place_of_name(kWordsOf<Enum>.front(), word, std::span(kWordsOf<Enum>).subspan(1)));
 }
 
 /// Largest numbers of SimulationOptions::warmup and repeat.

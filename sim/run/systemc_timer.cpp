@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/systemc_timer.h"
 
-#include "models/base/error.h"
 #include "sim/base/cache_tags.h"
 #include "sim/gpu/analytic_gemm.h"
 #include "sim/io/text_file.h"
@@ -46,7 +45,7 @@ namespace {
 constexpr const char* kSymbol = "sptcsim_memory_plugin";
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
-  throw base::InputError(fmt::format("--memory {}: {}", io::printable(file), why));
+  io::refuse("--memory {}: {}", io::printable(file), why);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/value_files.h"
 
-#include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/batched/gemm.h"
 #include "models/mma/catalogue.h"
@@ -20,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <thread>
 #include <utility>
 
@@ -31,22 +31,11 @@ using numerics::Word;
 
 /// The element type of NumPy that holds words of `type`.
 std::string_view stored_type(DataType type) {
-  switch (type) {
-    case DataType::kF16:
-      return "F16";
-    case DataType::kBf16:
-      return "U16";
-    case DataType::kTf32:
-    case DataType::kF32:
-      return "F32";
-    case DataType::kS32:
-      return "I32";
-    case DataType::kS8:
-    case DataType::kS4:
-      return "I8";
-    default:
-      return "U8";
-  }
+  constexpr std::pair<DataType, std::string_view> kStored[] = {
+      {DataType::kF16, "F16"}, {DataType::kBf16, "U16"}, {DataType::kTf32, "F32"}, {DataType::kF32, "F32"},
+      {DataType::kS32, "I32"}, {DataType::kS8, "I8"},    {DataType::kS4, "I8"}};
+  const auto* const found = std::ranges::find(kStored, type, [](const auto& row) { return row.first; });
+  return found == std::end(kStored) ? "U8" : found->second;
 }
 
 /// The matrices of a batch as one array; `words` returns that of an entry.
@@ -129,11 +118,10 @@ std::vector<base::Matrix<Word>> computed(const LaunchValues& launch, const gpu::
 void require_savable(const LaunchValues& launch, const SimulationOptions& options) {
   const std::string shown = io::printable(launch.op.name);
   if (launch.op.storage.block_scaled()) {
-    throw base::InputError(
-        fmt::format("'{}': values of block-scaled operands are not computed, so none are saved", shown));
+    io::refuse("'{}': values of block-scaled operands are not computed, so none are saved", shown);
   }
   if (launch.d == nullptr && launch.kernel.stream_k && !options.save_d.empty()) {
-    throw base::InputError(fmt::format("--save-d: D of stream-K, by which '{}' runs, is not computed", shown));
+    io::refuse("--save-d: D of stream-K, by which '{}' runs, is not computed", shown);
   }
 }
 
@@ -142,9 +130,8 @@ void require_savable(const LaunchValues& launch, const SimulationOptions& option
 ValueFiles::ValueFiles(const SimulationOptions& options, const gpu::GpuSpec& gpu) : options_(options), gpu_(gpu) {
   if (options.d_dtype && !options.save_d.empty() &&
       (*options.d_dtype == DataType::kE4m3 || *options.d_dtype == DataType::kS8)) {
-    throw base::InputError(
-        fmt::format("--save-d: D of {} needs a scale, which no option gives; save it as f32, f16, bf16 or s32",
-                    numerics::name(*options.d_dtype)));
+    io::refuse("--save-d: D of {} needs a scale, which no option gives; save it as f32, f16, bf16 or s32",
+               numerics::name(*options.d_dtype));
   }
   if (!options.save_operands.empty()) {
     operands_.emplace(options.save_operands);
@@ -249,8 +236,8 @@ void ValueFiles::add_d(const LaunchValues& launch, const std::string& name) {
   const DataType from = gpu_.step_rules(launch.kernel.instruction).output;
   const DataType to = options_.d_dtype.value_or(from);
   if ((from == DataType::kS32) != (to == DataType::kS32)) {
-    throw base::InputError(fmt::format("--save-d: '{}' sums up in {}, which is not rounded to {}",
-                                       io::printable(launch.op.name), numerics::name(from), numerics::name(to)));
+    io::refuse("--save-d: '{}' sums up in {}, which is not rounded to {}", io::printable(launch.op.name),
+               numerics::name(from), numerics::name(to));
   }
   std::vector<base::Matrix<Word>> made;
   if (launch.d == nullptr) {

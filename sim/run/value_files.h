@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/matrix.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "sim/gpu/gpu_spec.h"
 #include "sim/io/npz.h"
 #include "sim/kernels/gemm_operands.h"

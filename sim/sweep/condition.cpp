@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 #include <sqlite3.h>
 
 namespace sptc::sweep {
@@ -91,15 +92,11 @@ class Condition::Statement {
     int selects = 0;
     sqlite3_set_authorizer(database, authorize, &selects);
     sqlite3_db_config(database, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);  // "word" is an axis
-    std::vector<std::string> names;
-    std::vector<std::string> values;
-    for (std::size_t i = 0; i < axes.size(); ++i) {
-      names.push_back(sql_name(axes[i]));
-      values.push_back(fmt::format("?{}", i + 1));
-    }
     // The line ends before the ')', so that a comment does not hide it.
-    const std::string sql = fmt::format("WITH point({}) AS (SELECT {}) SELECT ({}\n) FROM point",
-                                        fmt::join(names, ", "), fmt::join(values, ", "), with_quoted_axes(text, axes));
+    const std::string sql =
+        fmt::format("WITH point({}) AS (SELECT {}) SELECT ({}\n) FROM point",
+                    fmt::join(std::views::transform(axes, sql_name), ", "),
+                    fmt::join(std::vector<std::string>(axes.size(), "?"), ", "), with_quoted_axes(text, axes));
     sqlite3_stmt* statement = nullptr;
     const char* rest = nullptr;
     if (sqlite3_prepare_v3(database, sql.c_str(), -1, SQLITE_PREPARE_PERSISTENT, &statement, &rest) != SQLITE_OK) {
@@ -116,10 +113,6 @@ class Condition::Statement {
   sqlite3_stmt* get() const { return statement_.get(); }
 
  private:
-  struct Close {
-    void operator()(sqlite3* database) const { sqlite3_close_v2(database); }
-    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
-  };
   std::unique_ptr<sqlite3, Close> database_;
   std::unique_ptr<sqlite3_stmt, Close> statement_;
 };

@@ -112,15 +112,16 @@ class Coordinator {
       if (flight.size() > batch_limit() / 2) {
         continue;
       }
-      while (const PendingPoint* next = peek()) {
+      while (!pending_.empty()) {
+        const PendingPoint& next = pending_.front();
         const bool fits =
-            next->alone ? flight.empty() : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
+            next.alone ? flight.empty() : flight.size() < batch_limit() && (flight.empty() || !flight.back().alone);
         if (!fits) {
           break;
         }
-        flight.push_back(*next);
-        batch.push_back(next->position);
-        pop();
+        flight.push_back(next);
+        batch.push_back(next.position);
+        pending_.pop_front();
       }
       if (!batch.empty()) {
         pool_.submit(worker, run::bytes_of(batch));
@@ -158,22 +159,7 @@ class Coordinator {
 
   /// Small enough that the last points are shared by all workers.
   std::size_t batch_limit() const {
-    const std::size_t left = pending_.size() - next_;
-    return std::clamp<std::size_t>(left / (4 * pool_.size()), 1, 2 * kBatch);
-  }
-
-  const PendingPoint* peek() const {
-    if (!again_.empty()) {
-      return &again_.front();
-    }
-    return next_ < pending_.size() ? &pending_[next_] : nullptr;
-  }
-  void pop() {
-    if (!again_.empty()) {
-      again_.pop_front();
-    } else {
-      ++next_;
-    }
+    return std::clamp<std::size_t>(pending_.size() / (4 * pool_.size()), 1, 2 * kBatch);
   }
 
   void take_in(std::vector<run::WorkerPool::Event> events) {
@@ -241,8 +227,8 @@ class Coordinator {
     // Which of them it was shows when each is simulated without the others.
     for (PendingPoint& point : flight) {
       point.alone = true;
-      again_.push_back(point);
     }
+    pending_.insert(pending_.begin(), flight.begin(), flight.end());
     flight.clear();
   }
 
@@ -273,9 +259,7 @@ class Coordinator {
   const SweepWork& work_;
   SweepStore& store_;
   run::WorkerPool pool_;  ///< forked before the sweep grows in memory
-  std::vector<PendingPoint> pending_;
-  std::size_t next_ = 0;
-  std::deque<PendingPoint> again_;
+  std::deque<PendingPoint> pending_;
   std::vector<PointOutcome> ready_;  ///< done, and soon stored
   SteadyClock::time_point stored_ = SteadyClock::now();
   std::vector<std::deque<PendingPoint>> in_flight_;

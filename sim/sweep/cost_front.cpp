@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -39,10 +40,8 @@ class CostComparison {
     for (const SweepColumn* column : objectives) {
       objectives_.push_back(objective_of(table, *column));
     }
-    Columns axes;
-    for (const std::string& axis : sets.axes) {
-      axes.push_back(table.find(axis));
-    }
+    const auto found_axes = std::views::transform(sets.axes, [&](const auto& axis) { return table.find(axis); });
+    const Columns axes(found_axes.begin(), found_axes.end());
     std::vector<std::string> values(axes.size());
     for (std::size_t row = 0; row < table.rows; ++row) {
       for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -81,15 +80,11 @@ class CostComparison {
   }
 
  private:
-  static double stated_excess(const Objective& objective, std::size_t a, std::size_t b) {
-    const double more = objective.column->numbers[a] - objective.column->numbers[b];
-    return objective.column->more_is_better() ? -more : more;
-  }
-
   /// How much `a` costs more than `b`.
   energy::Bounds excess(const Objective& objective, std::size_t a, std::size_t b) {
     if (objective.parts.empty() || set_of_[a] == nullptr || set_of_[b] == nullptr) {
-      const double stated = stated_excess(objective, a, b);
+      const double more = objective.column->numbers[a] - objective.column->numbers[b];
+      const double stated = objective.column->more_is_better() ? -more : more;
       return {stated, stated};
     }
     std::ranges::fill(amounts_, 0);
@@ -99,16 +94,12 @@ class CostComparison {
         const SweepColumn* const column = objective.parts[part];
         const double amount = column == nullptr || !column->numeric ? 0 : column->numbers[row];
         if (!std::isnan(amount)) {
-          amounts_[factor_of(objective, row, part)] += sign * amount;
+          const CostSets::Set& set = *set_of_[row];
+          amounts_[static_cast<std::size_t>(objective.is_area ? set.area[part] : set.energy[part])] += sign * amount;
         }
       }
     }
     return sum_bounds(sets_.factors, amounts_);
-  }
-
-  std::size_t factor_of(const Objective& objective, std::size_t row, std::size_t part) const {
-    const CostSets::Set& set = *set_of_[row];
-    return static_cast<std::size_t>(objective.is_area ? set.area[part] : set.energy[part]);
   }
 
   const CostSets& sets_;

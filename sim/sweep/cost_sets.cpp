@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/cost_sets.h"
 
-#include "sim/check/times/evidence_distance.h"
+#include "sim/check/times/evidence.h"
 #include "sim/config/architecture.h"
 #include "sim/config/cost_factors.h"
 #include "sim/report/verdict.h"
@@ -14,6 +14,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -24,8 +25,7 @@ using numerics::DataType;
 /// The options that say, beside workload and architecture, which constants a point has.
 constexpr std::array<const char*, 3> kOptions{"energy", "dtype", "board-idle"};
 
-/// Values of "workload", "arch" and kOptions say which constants a point has. Empty: nothing says
-/// it.
+/// Values of "workload", "arch" and kOptions say which constants a point has. Empty: nothing says it.
 using Choice = std::map<std::string, std::string>;
 
 /// The key of a Choice that `axis` varies; empty: none.
@@ -49,12 +49,17 @@ std::vector<std::string> values_of(const SweepSpec& spec, const std::string& opt
   return {found == spec.options.end() ? "" : found->second};
 }
 
-/// Types of operands by workload, with `dtype` as --dtype has it; empty: as given.
-std::map<std::string, std::set<DataType>> types_of_workloads(const SweepSpec& spec, const std::string& dtype) {
+run::SimulationOptions options_of(const std::string& dtype) {
   run::SimulationOptions options;
   if (!dtype.empty()) {
     run::set_option(options, "dtype", dtype);
   }
+  return options;
+}
+
+/// Types of operands by workload, with `dtype` as --dtype has it; empty: as given.
+std::map<std::string, std::set<DataType>> types_of_workloads(const SweepSpec& spec, const std::string& dtype) {
+  const run::SimulationOptions options = options_of(dtype);
   std::map<std::string, std::set<DataType>> types;
   for (const SweepWorkload& workload : spec.workloads) {
     for (const workload::Operation& op : workload.workload.operations) {
@@ -94,11 +99,8 @@ std::optional<CostSets::Set> set_of(const config::LoadedEnergy& loaded, const ru
   }
   CostSets::Set set{of_types.front(), list.add_areas(loaded)};
   for (std::size_t part = 0; part < set.energy.size(); ++part) {
-    std::vector<int> factors;
-    for (const energy::PartFactors& of_type : of_types) {
-      factors.push_back(of_type[part]);
-    }
-    set.energy[part] = list.add_mixture(factors);
+    const auto factors = std::views::transform(of_types, [&](const energy::PartFactors& one) { return one[part]; });
+    set.energy[part] = list.add_mixture(std::vector(factors.begin(), factors.end()));
   }
   return set;
 }
@@ -152,9 +154,7 @@ std::set<DataType> types_of(const SweepSpec& spec) {
   for (const std::string& word : values_of(spec, "dtype")) {
     run::SimulationOptions options;
     try {
-      if (!word.empty()) {
-        run::set_option(options, "dtype", word);
-      }
+      options = options_of(word);
     } catch (const base::InputError&) {
       continue;  // its points fail and say so
     }
@@ -185,10 +185,8 @@ CostSets cost_sets(const SweepSpec& spec) {
   run::EnergyFiles files;
   config::CostFactorList list;
   const auto add = [&](const Choice& choice, const CostSets::Set& set) {
-    std::vector<std::string> values;
-    for (const std::string& key : keys) {
-      values.push_back(choice.at(key));
-    }
+    const auto of_keys = std::views::transform(keys, [&](const std::string& key) { return choice.at(key); });
+    const std::vector<std::string> values(of_keys.begin(), of_keys.end());
     const auto found = std::ranges::find(result.sets, set);
     result.set_of[values] = static_cast<std::size_t>(found - result.sets.begin());
     if (found == result.sets.end()) {
@@ -240,9 +238,8 @@ json to_json(const CostSets& sets) {
 }
 
 CostSets parse_cost_sets(const json& document, const std::string& file) {
-  const std::string refusal = file +
-                              ": damaged results of a sweep: its entry 'costs' does not say which "
-                              "constants the points have";
+  const std::string refusal =
+      file + ": damaged results of a sweep: its entry 'costs' does not say which constants the points have";
   try {
     return parse(document);
   } catch (const json::exception&) {

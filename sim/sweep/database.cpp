@@ -39,6 +39,10 @@ constexpr int kMaxCellBytes = 64 << 20;
   io::refuse("{}: {}", file, message);
 }
 
+void require_bound(int code) {
+  base::ensure(code == SQLITE_OK, "bind failed");
+}
+
 /// Refuses a `file` that is none, and what lies beside it that SQLite would play back, wait for or
 /// follow: a journal with anything in it, where `written`, or with a page; a link; a pipe.
 void require_nothing_half_done(const std::filesystem::path& file, bool written) {
@@ -54,8 +58,7 @@ void require_nothing_half_done(const std::filesystem::path& file, bool written) 
   }
   if (size_beside(file, "-journal") >= (written ? 1 : kWithPage)) {
     io::refuse(
-        "{}-journal: another program was ended as it wrote to {}, or writes to it now; no sweep "
-        "leaves such a file",
+        "{}-journal: another program was ended as it wrote to {}, or writes to it now; no sweep leaves such a file",
         io::printable(file.string()), io::printable(file.filename().string()));
   }
 }
@@ -208,7 +211,11 @@ class Source {
   std::optional<CopyWithLog> copy_;
 };
 
-void Statement::Finalize::operator()(sqlite3_stmt* statement) const {
+void Close::operator()(sqlite3* database) const {
+  sqlite3_close_v2(database);
+}
+
+void Close::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
@@ -216,15 +223,14 @@ Statement::Statement(sqlite3_stmt* statement, std::string file, std::shared_ptr<
     : source_(std::move(source)), statement_(statement), file_(std::move(file)) {}
 
 void Statement::bind(int parameter, std::int64_t value) {
-  base::ensure(sqlite3_bind_int64(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
+  require_bound(sqlite3_bind_int64(statement_.get(), parameter, value));
 }
 void Statement::bind(int parameter, double value) {
-  base::ensure(sqlite3_bind_double(statement_.get(), parameter, value) == SQLITE_OK, "bind failed");
+  require_bound(sqlite3_bind_double(statement_.get(), parameter, value));
 }
 void Statement::bind(int parameter, std::string_view value) {
-  base::ensure(sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC,
-                                   SQLITE_UTF8) == SQLITE_OK,
-               "bind failed");
+  require_bound(
+      sqlite3_bind_text64(statement_.get(), parameter, value.data(), value.size(), SQLITE_STATIC, SQLITE_UTF8));
 }
 
 void Statement::clear() {
@@ -256,9 +262,7 @@ void Statement::execute() {
 
 void Statement::insert(const Statement& row) {
   for (int column = 0; column < row.columns(); ++column) {
-    base::ensure(sqlite3_bind_value(statement_.get(), column + 1, sqlite3_column_value(row.statement_.get(), column)) ==
-                     SQLITE_OK,
-                 "bind failed");
+    require_bound(sqlite3_bind_value(statement_.get(), column + 1, sqlite3_column_value(row.statement_.get(), column)));
   }
   execute();
 }
@@ -311,10 +315,6 @@ Database::Database(const std::filesystem::path& file, Mode mode) : file_(io::pri
   for (const int off : {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW, SQLITE_DBCONFIG_TRUSTED_SCHEMA}) {
     sqlite3_db_config(opened, off, 0, nullptr);
   }
-}
-
-void Database::Close::operator()(sqlite3* database) const {
-  sqlite3_close_v2(database);
 }
 
 Statement Database::prepare(const std::string& sql) {

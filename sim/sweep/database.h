@@ -14,6 +14,12 @@ namespace sptc::sweep {
 
 class Source;
 
+/// Ends what SQLite made.
+struct Close {
+  void operator()(sqlite3* database) const;
+  void operator()(sqlite3_stmt* statement) const;
+};
+
 /// A prepared SQL statement. Parameters and columns count from 1 and 0, as SQLite has it.
 class Statement {
  public:
@@ -44,21 +50,17 @@ class Statement {
   friend class Database;
   Statement(sqlite3_stmt* statement, std::string file, std::shared_ptr<const Source> source);
 
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const;
-  };
   std::shared_ptr<const Source> source_;  ///< outlives the statement
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::unique_ptr<sqlite3_stmt, Close> statement_;
   std::string file_;
 };
 
-/// An SQLite file. Whatever SQLite refuses is an InputError that names the file and says why: no
-/// database, a full disk, another program's lock. Triggers and views in the file do not run.
+/// An SQLite file. Whatever SQLite refuses is an InputError that names the file and says why: no database, a full disk,
+/// another program's lock. Triggers and views in the file do not run.
 ///
-/// A file that is read is left alone, and so is what lies beside it: nothing is played back,
-/// written, removed or locked. Rows that are in its log alone (-wal) are read from a copy. A file
-/// with a journal that holds what a program has not undone is refused, in every mode: playing it
-/// back removes whatever file it names.
+/// A file that is read is left alone, and so is what lies beside it: nothing is played back, written, removed or
+/// locked. Rows that are in its log alone (-wal) are read from a copy. A file with a journal that holds what a program
+/// has not undone is refused, in every mode: playing it back removes whatever file it names.
 class Database {
  public:
   enum class Mode { kRead, kWrite, kCreate };
@@ -77,17 +79,13 @@ class Database {
   bool end_log();
 
  private:
-  struct Close {
-    void operator()(sqlite3* database) const;
-  };
   std::string file_;
   std::shared_ptr<const Source> source_;  ///< where it is read
   std::unique_ptr<sqlite3, Close> database_;
 };
 
-/// Bytes of what SQLite has beside `file` ("-wal"); 0 where it is not there. Throws InputError
-/// where it is no regular file, or has another name: SQLite would wait for a pipe, and write
-/// through a link.
+/// Bytes of what SQLite has beside `file` ("-wal"); 0 where it is not there. Throws InputError where it is no regular
+/// file, or has another name: SQLite would wait for a pipe, and write through a link.
 std::uintmax_t size_beside(const std::filesystem::path& file, std::string_view end);
 
 std::string sql_name(std::string_view name);

@@ -25,9 +25,8 @@ std::string full_path(const std::filesystem::path& path) {
 
 /// Slurm reads job names without a shell.
 std::string job_name(std::string name) {
-  std::replace_if(
-      name.begin(), name.end(),
-      [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_'; }, '-');
+  std::ranges::replace_if(
+      name, [](char c) { return std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '-' && c != '_'; }, '-');
   return name.substr(0, 60);
 }
 
@@ -63,23 +62,14 @@ void require_form(const char* option, const std::string& word, const char* form,
   }
 }
 
-/// A line feed would begin a line of the script, and a blank another option.
-void require_word(const char* option, const std::string& word) {
-  require_form(option, word, "[A-Za-z0-9_.,-]+", "gpu, long");
-}
-
 std::string directives(const EmitOptions& options, const SlurmOptions& slurm) {
   require_form("--time", slurm.time, "\\d+(:\\d+){0,2}|\\d+-\\d+(:\\d+){0,2}", "90 (minutes), 1:30:00, 2-12");
   require_form("--mem", slurm.memory, "\\d+[KMGTkmgt]?", "16G, 0 (all of the node)");
-  require_word("--partition", slurm.partition);
-  require_word("--account", slurm.account);
+  // A line feed would begin a line of the script, and a blank another option.
+  require_form("--partition", slurm.partition, "[A-Za-z0-9_.,-]+", "gpu, long");
+  require_form("--account", slurm.account, "[A-Za-z0-9_.,-]+", "gpu, long");
   std::string text;
   const auto add = [&](const std::string& line) { text += "#SBATCH " + line + "\n"; };
-  const auto add_word = [&](const char* name, const std::string& word) {
-    if (!word.empty()) {
-      add(fmt::format("--{}={}", name, word));
-    }
-  };
   add("--job-name=" + job_name(options.name));
   add(fmt::format("--array=1-{}{}", options.shards, slurm.at_once > 0 ? fmt::format("%{}", slurm.at_once) : ""));
   if (slurm.whole_node) {
@@ -89,10 +79,14 @@ std::string directives(const EmitOptions& options, const SlurmOptions& slurm) {
     add("--ntasks=1");
     add(fmt::format("--cpus-per-task={}", options.jobs));
   }
-  add_word("time", slurm.time);
-  add_word("mem", slurm.memory);
-  add_word("partition", slurm.partition);
-  add_word("account", slurm.account);
+  for (const auto& [name, word] : {std::pair("time", slurm.time),
+                                   {"mem", slurm.memory},
+                                   {"partition", slurm.partition},
+                                   {"account", slurm.account}}) {
+    if (!word.empty()) {
+      add(fmt::format("--{}={}", name, word));
+    }
+  }
   for (const std::string& directive : slurm.directives) {
     require_form("--sbatch", directive, "--?[A-Za-z][^\n\r]*", "--qos=high");
     add(directive);

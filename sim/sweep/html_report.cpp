@@ -99,11 +99,6 @@ json column_json(const SweepTable& table, const SweepColumn& whole, const std::v
   return result;
 }
 
-json sensitivity_json(const Sensitivity& one) {
-  return {{"axis", one.axis->name},       {"figure", one.figure->name},   {"groups", one.groups},
-          {"typical", one.typical_ratio}, {"largest", one.largest_ratio}, {"best", one.best_value}};
-}
-
 /// Positions, axes, what the plot shows first, and the ranges of that.
 Columns main_columns(const SweepTable& table) {
   using Role = SweepColumn::Role;
@@ -233,7 +228,12 @@ std::string html_report(const SweepTable& table, const std::string& command) {
     data["objectives"].push_back(objective->name);
   }
   for (const Sensitivity& one : sensitivities(table)) {
-    data["sensitivities"].push_back(sensitivity_json(one));
+    data["sensitivities"].push_back({{"axis", one.axis->name},
+                                     {"figure", one.figure->name},
+                                     {"groups", one.groups},
+                                     {"typical", one.typical_ratio},
+                                     {"largest", one.largest_ratio},
+                                     {"best", one.best_value}});
   }
   return report::html_page(sweep_page(), io::json_text(data));
 }

@@ -55,8 +55,8 @@ void require_same_sweep(std::vector<Part>& parts, bool mixed_builds) {
     }
     if (!same("build") && !mixed_builds) {
       io::refuse(
-          "{} and {} come from different builds of the program, whose results may differ; "
-          "--mixed-builds merges them all the same",
+          "{} and {} come from different builds of the program, whose results may differ; --mixed-builds merges them "
+          "all the same",
           first.file(), part.file());
     }
   }

@@ -58,11 +58,6 @@ class Permutation {
   base::RandomStream random_;
 };
 
-/// A value as parameter_values() writes it.
-std::string parameter_text(const nlohmann::json& value) {
-  return value.is_number() ? fmt::format("{}", value.get<double>()) : value.dump();
-}
-
 bool has_option(const SweepSpec& spec, const std::string& option) {
   return spec.options.contains(option) || spec.option_axis(option) != nullptr;
 }
@@ -163,11 +158,6 @@ std::map<std::string, std::string> default_files_digests(const config::Documente
   return digests;
 }
 
-bool runs_more_than_gemms(const run::SimulationOptions& options) {
-  const std::optional<run::network::EngineSpec> engine = run::asked_engine(options);
-  return engine && !engine->gemms_only;
-}
-
 /// Whether options go together is seen at the points that have them.
 void check_option(const io::JsonPlace& place, const std::string& option, const std::string& value) {
   try {
@@ -177,7 +167,8 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
     if (!alone.memory.empty() || !alone.memory_config.empty()) {
       io::refuse("--{} loads code, which no specification may name; 'sptcsim run' takes it", option);
     }
-    if (option == "tp" || option == "ep" || option == "link" || runs_more_than_gemms(alone)) {
+    const std::optional<run::network::EngineSpec> engine = run::asked_engine(alone);
+    if (option == "tp" || option == "ep" || option == "link" || (engine && !engine->gemms_only)) {
       io::refuse("--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option);
     }
   } catch (const base::InputError& error) {
@@ -201,8 +192,8 @@ SweepPlan::SweepPlan(SweepSpec spec) : spec_(std::move(spec)), dimension_of_(spe
   }
   if (!spec_.sample_points && product_ > kMaxEnumerated) {
     io::refuse(
-        "{}: the product of the axes has {} points, more than the {} that are enumerated; draw "
-        "some with \"sample\": {{\"points\": ...}}",
+        "{}: the product of the axes has {} points, more than the {} that are enumerated; draw some with \"sample\": "
+        "{{\"points\": ...}}",
         spec_.file.string(), product_, kMaxEnumerated);
   }
   for (const auto& [condition, place] : spec_.conditions) {
@@ -334,7 +325,8 @@ std::string SweepPlan::hash(const SweepPoint& point) const {
   }
   for (const HashedText& piece : hashed_[point.architecture]) {
     if (piece.axis) {
-      text += parameter_text(value(*piece.axis, point.position));
+      const nlohmann::json& varied = value(*piece.axis, point.position);  // as parameter_values() writes it
+      text += varied.is_number() ? fmt::format("{}", varied.get<double>()) : varied.dump();
     }
     text += piece.text;
   }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/sweep/plan_summary.h"
 
-#include "sim/io/text_file.h"
 #include "sim/report/version.h"
 #include "sim/report/words.h"
 #include "sim/run/option_table.h"

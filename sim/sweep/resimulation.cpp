@@ -63,8 +63,8 @@ SweepSpec as_timing(SweepSpec spec) {
   const auto fidelity = spec.options.find("fidelity");
   if (fidelity == spec.options.end() || fidelity->second != "analytic") {
     io::refuse(
-        "--resimulate has no effect but on a sweep with the option \"fidelity\": \"analytic\": "
-        "SystemC simulates the points of others already");
+        "--resimulate has no effect but on a sweep with the option \"fidelity\": \"analytic\": SystemC simulates the "
+        "points of others already");
   }
   fidelity->second = "timing";
   spec.document["options"]["fidelity"] = "timing";

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iterator>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -23,8 +23,7 @@ template <typename... Args>
 
 constexpr std::string_view kSweepTable = "CREATE TABLE sweep(key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID";
 
-/// The statement of each table. A view, a trigger, an index or another table is refused: it would
-/// run.
+/// The statement of each table. A view, a trigger, an index or another table is refused: it would run.
 std::map<std::string, std::string> tables_of(Database& results) {
   std::map<std::string, std::string> tables;
   std::string other;
@@ -90,27 +89,21 @@ std::string description_of(const Database& results, const SweepEntries& entries)
 std::vector<std::string> axes_of(const Database& results, const SweepEntries& entries) {
   const json list = parsed(results, entries, "axes");
   const TableLayout without_axes = points_layout({});
-  std::vector<std::string> names;
   std::set<std::string> columns;
-  bool good = list.is_array();
-  for (std::size_t i = 0; good && i < list.size(); ++i) {
-    good = list[i].is_string();
-    if (good) {
-      names.push_back(list[i].get<std::string>());
-      good = !without_axes.is_fixed(names.back()) && columns.insert(as_column(names.back())).second;
-    }
-  }
+  const bool good = list.is_array() && std::ranges::all_of(list, [&](const json& name) {
+                      return name.is_string() && !without_axes.is_fixed(name.get_ref<const std::string&>()) &&
+                             columns.insert(as_column(name.get_ref<const std::string&>())).second;
+                    });
   if (!good) {
     refuse_file(results.file(), "its entry 'axes' is no list of the names of columns");
   }
-  return names;
+  return list.get<std::vector<std::string>>();
 }
 
 std::uint64_t points_of(const Database& results, const SweepEntries& entries) {
   const std::string& text = entries.text("points");
   std::uint64_t points = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), points);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  if (!io::parse_whole(text, points)) {
     refuse_file(results.file(), "its entry 'points' is no number of points");
   }
   return points;
@@ -290,10 +283,8 @@ TableLayout::Column TableLayout::column(const std::string& name) const {
 }
 
 std::vector<std::string> TableLayout::columns(const std::set<std::string>& figures) const {
-  std::vector<std::string> names;
-  for (const Column& column : fixed) {
-    names.push_back(column.name);
-  }
+  const auto of_fixed = std::views::transform(fixed, &Column::name);
+  std::vector<std::string> names(of_fixed.begin(), of_fixed.end());
   std::vector<std::string> others;
   std::ranges::copy_if(figures, std::back_inserter(others), [&](const std::string& name) { return !is_fixed(name); });
   names.insert(names.begin() + static_cast<std::ptrdiff_t>(front), others.begin(), others.end());
@@ -301,11 +292,8 @@ std::vector<std::string> TableLayout::columns(const std::set<std::string>& figur
 }
 
 std::string TableLayout::create(const std::vector<std::string>& columns) const {
-  std::vector<std::string> parts;
-  for (const std::string& name : columns) {
-    parts.push_back(sql_name(name) + std::string(column(name).declaration));
-  }
-  return fmt::format("CREATE TABLE {}({})", table, fmt::join(parts, ", "));
+  const auto declared = [&](const std::string& name) { return sql_name(name) + std::string(column(name).declaration); };
+  return fmt::format("CREATE TABLE {}({})", table, fmt::join(std::views::transform(columns, declared), ", "));
 }
 
 TableLayout points_layout(const std::vector<std::string>& axes) {
@@ -352,12 +340,8 @@ std::set<std::string> columns_of(Database& database, const std::string& table) {
 }
 
 std::string insert_sql(const std::string& table, std::span<const std::string> columns) {
-  std::vector<std::string> names;
-  for (const std::string& column : columns) {
-    names.push_back(sql_name(column));
-  }
-  return fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(names, ", "),
-                     fmt::join(std::vector<std::string>(names.size(), "?"), ", "));
+  return fmt::format("INSERT INTO {}({}) VALUES({})", table, fmt::join(std::views::transform(columns, sql_name), ", "),
+                     fmt::join(std::vector<std::string>(columns.size(), "?"), ", "));
 }
 
 ResultTable::ResultTable(Database& database, TableLayout layout) : database_(database), layout_(std::move(layout)) {}
@@ -407,10 +391,8 @@ const std::vector<int>& ResultTable::parameters_of(const PointFigures& figures) 
 void ResultTable::prepare() {
   parameters_.clear();
   parameters_of_names_.clear();
-  std::vector<std::string> names;
-  for (const TableLayout::Column& column : layout_.fixed) {
-    names.push_back(column.name);
-  }
+  const auto fixed = std::views::transform(layout_.fixed, &TableLayout::Column::name);
+  std::vector<std::string> names(fixed.begin(), fixed.end());
   for (const std::string& name : columns_of(database_, layout_.table)) {
     if (!layout_.is_fixed(name)) {
       names.push_back(name);

@@ -95,13 +95,12 @@ PointFigures figures_of(const run::RunResult& result) {
     }
   }
   if (result.accuracy) {
-    if (const auto& dense = result.accuracy->dense) {
-      figures.add({"dense_accuracy"}, dense->simulated);
-      figures.add({"dense_disagreements"}, dense->disagreements);
-    }
-    if (const auto& sparse = result.accuracy->sparse) {
-      figures.add({"sparse_accuracy"}, sparse->simulated);
-      figures.add({"sparse_disagreements"}, sparse->disagreements);
+    for (const auto& [variant, of] :
+         {std::pair("dense", &result.accuracy->dense), {"sparse", &result.accuracy->sparse}}) {
+      if (*of) {
+        figures.add({variant, "accuracy"}, (*of)->simulated);
+        figures.add({variant, "disagreements"}, (*of)->disagreements);
+      }
     }
   }
   return figures;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <fstream>
 #include <new>
+#include <ranges>
 #include <system_error>
 
 #define XXH_INLINE_ALL
@@ -229,10 +230,6 @@ std::vector<WorkloadSource> read_workload_sources(const io::JsonObject& spec, co
 
 SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDims& more) {
   SweepWorkload result;
-  std::set<std::string> without;
-  for (const auto& [name, value] : more) {
-    without.insert(name);
-  }
   if (source.file.empty()) {
     if (!more.empty()) {
       source.place.fail("a GEMM has no dimension '{}' that an axis could vary", io::printable(more.begin()->first));
@@ -258,7 +255,7 @@ SweepWorkload read_source(const WorkloadSource& source, const workload::NamedDim
     }
     result.digest = fingerprint(text);
   }
-  result.name = workload::title(result.workload, without);
+  result.name = workload::title(result.workload, {std::views::keys(more).begin(), std::views::keys(more).end()});
   return result;
 }
 

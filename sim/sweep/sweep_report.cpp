@@ -3,8 +3,9 @@
 
 #include "models/base/text.h"
 #include "sim/io/csv.h"
+#include "sim/io/text_file.h"
 #include "sim/sweep/resimulation.h"
-#include "sim/workload/workload_text.h"
+#include "sim/workload/workload.h"
 
 #include <fmt/ranges.h>
 
@@ -56,6 +57,11 @@ std::string markdown_header(const std::vector<std::string>& cells) {
   return markdown_row(cells) + rule + "\n";
 }
 
+std::vector<std::string> names_of(const Columns& columns) {
+  const auto names = std::views::transform(columns, &SweepColumn::name);
+  return {names.begin(), names.end()};
+}
+
 std::string more_in_csv(std::size_t rows) {
   return rows > kMaxFrontRows ? fmt::format("\n{} more in the CSV.\n", rows - kMaxFrontRows) : "";
 }
@@ -66,8 +72,8 @@ std::string sensitivity_section(const SweepTable& table) {
     return {};
   }
   std::string text =
-      "\n## Sensitivity\n\nRatio of the largest to the smallest figure where only this axis "
-      "differs: 1 is no effect.\n\n" +
+      "\n## Sensitivity\n\nRatio of the largest to the smallest figure where only this axis differs: 1 is no "
+      "effect.\n\n" +
       markdown_header({"axis", "figure", "typical ratio", "largest", "best at", "groups"});
   std::vector<std::string> tied;
   for (const Sensitivity& one : all) {
@@ -75,7 +81,7 @@ std::string sensitivity_section(const SweepTable& table) {
       text += markdown_row({one.axis->name, one.figure->name, fmt::format("{:.4g}", one.typical_ratio),
                             fmt::format("{:.4g}", one.largest_ratio),
                             one.largest_ratio > 1 ? one.best_value : "no effect", std::to_string(one.groups)});
-    } else if (std::ranges::find(tied, markdown_cell(one.axis->name)) == tied.end() &&
+    } else if (std::ranges::count(tied, markdown_cell(one.axis->name)) == 0 &&
                std::ranges::none_of(
                    all, [&](const Sensitivity& other) { return other.axis == one.axis && other.groups > 0; })) {
       tied.push_back(markdown_cell(one.axis->name));
@@ -124,8 +130,8 @@ std::string cell_of_all(const SweepTable& table, const SweepColumn& column, cons
     return table.text(column, rows.front());
   }
   if (column.role == Role::kTotal) {
-    const auto [low, high] = std::minmax_element(rows.begin(), rows.end(),
-                                                 [&](auto a, auto b) { return column.numbers[a] < column.numbers[b]; });
+    const auto [low, high] =
+        std::ranges::minmax_element(rows, [&](auto a, auto b) { return column.numbers[a] < column.numbers[b]; });
     return column.numbers[*low] < column.numbers[*high]
                ? fmt::format("{:.6g} to {:.6g}", column.numbers[*low], column.numbers[*high])
                : with_range(table, column, rows.front());
@@ -150,9 +156,9 @@ std::string count_text(const std::vector<FrontRow>& front, bool ranges) {
   }
   const auto certain = std::ranges::count_if(front, [](const FrontRow& one) { return one.certain; });
   return fmt::format(
-      "{} points at the stated constants of energy and area. {} of them are on it for certain, "
-      "wherever the constants lie in their ranges, and {} more are on it somewhere in them. Any "
-      "two points are compared with the same constants.",
+      "{} points at the stated constants of energy and area. {} of them are on it for certain, wherever the constants "
+      "lie in their ranges, and {} more are on it somewhere in them. Any two points are compared with the same "
+      "constants.",
       stated, certain, static_cast<std::ptrdiff_t>(front.size()) - stated);
 }
 
@@ -162,15 +168,14 @@ std::string front_section(const SweepTable& table) {
     return {};
   }
   Columns shown;
-  std::vector<std::string> names;
   for (const SweepColumn& column : table.columns) {
     const bool is_objective = std::ranges::count(objectives, &column) > 0;
     if (column.role == SweepColumn::Role::kPosition || column.role == SweepColumn::Role::kAxis || is_objective ||
         column.name == "speedup") {
       shown.push_back(&column);
-      names.push_back(column.name);
     }
   }
+  std::vector<std::string> names = names_of(shown);
   std::string goals;
   for (const SweepColumn* objective : objectives) {
     goals += fmt::format("{}{} {}", goals.empty() ? "" : ", ", objective->more_is_better() ? "most" : "least",
@@ -188,17 +193,16 @@ std::string front_section(const SweepTable& table) {
     names.emplace_back("on the front");
   }
   std::string text = fmt::format("\n## Pareto front\n\nPer workload: {}. {}{}\n\n", goals, count_text(front, ranges),
-                                 share ? fmt::format(" Points that are equal in these figures share one of {} "
-                                                     "rows, which tells the values that make no difference.",
+                                 share ? fmt::format(" Points that are equal in these figures share one of {} rows, "
+                                                     "which tells the values that make no difference.",
                                                      groups.size())
                                        : "") +
                      without_objectives(table, objectives) + markdown_header(names);
   for (std::size_t i = 0; i < std::min(groups.size(), kMaxFrontRows); ++i) {
     const FrontGroup& group = groups[i];
-    std::vector<std::string> cells;
-    for (const SweepColumn* column : shown) {
-      cells.push_back(cell_of_all(table, *column, group.rows));
-    }
+    const auto of_columns =
+        std::views::transform(shown, [&](const auto* column) { return cell_of_all(table, *column, group.rows); });
+    std::vector<std::string> cells(of_columns.begin(), of_columns.end());
     if (share) {
       cells.insert(cells.begin() + 1, std::to_string(group.rows.size()));
     }
@@ -220,29 +224,27 @@ std::string again_section(const SweepTable& table) {
   }
   const auto count = [&](auto holds) { return std::ranges::count_if(points, holds); };
   std::string text = fmt::format(
-      "\n## Simulated again\n\nSystemC simulated {} points on the front or within {:.0f} % of it. "
-      "{} of them differ from the closed form by more than {:.0f} % in an objective. {} of the {} "
-      "that are on the front are beaten by another one of these points in SystemC.\n\n",
+      "\n## Simulated again\n\nSystemC simulated {} points on the front or within {:.0f} % of it. {} of them differ "
+      "from the closed form by more than {:.0f} % in an objective. {} of the {} that are on the front are beaten by "
+      "another one of these points in SystemC.\n\n",
       points.size(), 100 * kFidelitiesAgree, count([](const auto& one) { return one.differs; }), 100 * kFidelitiesAgree,
       count([](const auto& one) { return one.was_on_front && one.is_beaten; }),
       count([](const auto& one) { return one.was_on_front; }));
   Columns shown{table.find("position")};
-  std::vector<std::string> header{"position"};
   for (const SweepColumn& column : table.columns) {
     if (column.role == SweepColumn::Role::kAxis) {
       shown.push_back(&column);
-      header.push_back(column.name);
     }
   }
+  std::vector<std::string> header = names_of(shown);
   const SweepColumn& first = *default_objectives(table).front();
   header.insert(header.end(), {first.name, "by SystemC", "difference", "on the front", "in SystemC"});
   text += markdown_header(header);
   for (std::size_t i = 0; i < std::min(points.size(), kMaxFrontRows); ++i) {
     const SimulatedAgain& one = points[i];
-    std::vector<std::string> cells;
-    for (const SweepColumn* column : shown) {
-      cells.push_back(table.text(*column, one.row));
-    }
+    const auto of_columns =
+        std::views::transform(shown, [&](const auto* column) { return table.text(*column, one.row); });
+    std::vector<std::string> cells(of_columns.begin(), of_columns.end());
     const double closed_form = first.numbers[one.row];
     cells.insert(cells.end(), {fmt::format("{:.6g}", closed_form), fmt::format("{:.6g}", closed_form * one.time_ratio),
                                fmt::format("{:+.1f} %{}", 100 * (one.time_ratio - 1), one.differs ? " (differs)" : ""),
@@ -309,7 +311,7 @@ std::string markdown(const SweepTable& table) {
 
 void require_report_format(std::string_view format) {
   constexpr std::array<std::string_view, 3> kNames{"csv", "markdown", "html"};
-  workload::place_among(kNames, format, "unknown --format");
+  io::place_among(kNames, format, "unknown --format");
 }
 
 std::string sweep_report(const SweepTable& table, std::string_view format, const std::string& command) {

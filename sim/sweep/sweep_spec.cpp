@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -171,10 +172,8 @@ class SpecReader {
   static void require_different(const std::vector<SweepAxis>& zipped, const io::JsonPlace& place) {
     std::set<std::vector<json>> seen;
     for (std::size_t i = 0; i < zipped.front().values.size(); ++i) {
-      std::vector<json> combination;
-      for (const SweepAxis& axis : zipped) {
-        combination.push_back(axis.values[i]);
-      }
+      const auto values = std::views::transform(zipped, [&](const SweepAxis& axis) { return axis.values[i]; });
+      const std::vector<json> combination(values.begin(), values.end());
       if (!seen.insert(combination).second) {
         place.fail("combination {} stands twice: {}", i, io::json_text(json(combination)));
       }
@@ -207,17 +206,13 @@ class SpecReader {
         axis.target = config::parameter_pointer(architecture.document, axis.target, axis.place / "parameter");
       }
     }
-    axis.name = object.text_or("name", default_name(axis.target));
+    std::string usual_name = axis.target.substr(axis.target.rfind('/') + 1);
+    std::ranges::replace(usual_name, '-', '_');
+    axis.name = object.text_or("name", usual_name);
     check_name(axis);
     axis.values = read_axis_values(object, zipped);
     check_target(axis);
     return axis;
-  }
-
-  static std::string default_name(const std::string& target) {
-    std::string name = target.substr(target.rfind('/') + 1);
-    std::ranges::replace(name, '-', '_');
-    return name;
   }
 
   void check_name(const SweepAxis& axis) const {
@@ -352,11 +347,8 @@ class SpecReader {
 }  // namespace
 
 std::vector<std::string> SweepSpec::axis_names() const {
-  std::vector<std::string> names;
-  for (const SweepAxis& axis : axes) {
-    names.push_back(axis.name);
-  }
-  return names;
+  const auto names = std::views::transform(axes, &SweepAxis::name);
+  return {names.begin(), names.end()};
 }
 
 const SweepAxis* SweepSpec::option_axis(std::string_view option) const {

@@ -68,10 +68,9 @@ SweepSpec read_sweep_spec(const std::filesystem::path& file);
 /// The same from text; `file` is for messages and relative paths.
 SweepSpec parse_sweep_spec(std::string_view text, const std::filesystem::path& file);
 
-/// The values of an axis: "values": [...], or "range": {from, to, step | factor}, or "random":
-/// {from, to, count, seed, scale, integer}. Whole numbers come back as integers. Throws InputError
-/// unless there is exactly one of them, all values are numbers, words or booleans, and no two are
-/// equal where the axis is not `zipped` with others.
+/// The values of an axis: "values": [...], or "range": {from, to, step | factor}, or "random": {from, to, count, seed,
+/// scale, integer}. Whole numbers come back as integers. Throws InputError unless there is exactly one of them, all
+/// values are numbers, words or booleans, and no two are equal where the axis is not `zipped` with others.
 std::vector<nlohmann::json> read_axis_values(const io::JsonObject& axis, bool zipped);
 
 /// A file with values of its dimensions, or a GEMM.

@@ -6,10 +6,10 @@
 #include <fmt/chrono.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
+#include <ranges>
 #include <sys/file.h>
 #include <system_error>
 #include <unistd.h>
@@ -31,11 +31,6 @@ std::filesystem::path mark_of(const std::filesystem::path& results) {
   return io::behind_link(results).string() + kEnd;
 }
 
-std::string host_name() {
-  std::array<char, 256> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
-
 /// RESULTS.1, RESULTS.2, ... in order of their numbers.
 std::vector<std::filesystem::path> shards_of(const std::filesystem::path& results) {
   const std::filesystem::path folder = results.has_parent_path() ? results.parent_path() : ".";
@@ -45,19 +40,13 @@ std::vector<std::filesystem::path> shards_of(const std::filesystem::path& result
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     const std::string name = entry.path().filename().string();
     const std::string number = name.starts_with(begin) ? name.substr(begin.size()) : "";
-    const bool whole = !number.empty() && number.size() < 10 && std::ranges::all_of(number, [](char c) {
-      return std::isdigit(static_cast<unsigned char>(c)) != 0;
-    });
-    if (whole) {
-      found.emplace_back(std::stoul(number), results.string() + "." + number);
+    if (std::size_t value = 0; number.size() < 10 && io::parse_whole(number, value)) {
+      found.emplace_back(value, results.string() + "." + number);
     }
   }
   std::ranges::sort(found);
-  std::vector<std::filesystem::path> files;
-  for (auto& [number, file] : found) {
-    files.push_back(std::move(file));
-  }
-  return files;
+  const auto files = std::views::values(found);
+  return {files.begin(), files.end()};
 }
 
 std::vector<std::filesystem::path> all_of(std::span<const std::filesystem::path> files) {
@@ -95,7 +84,8 @@ void count_rows(Database& database, PartStatus& part, std::unordered_map<std::in
 
 RunMarker::RunMarker(const std::filesystem::path& results, const SweepShard& shard)
     : results_(io::behind_link(results)), file_(mark_of(results)) {
-  mark_.host = host_name();
+  std::array<char, 256> name{};
+  mark_.host = ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
   mark_.pid = ::getpid();
   mark_.since = fmt::format("{:%FT%TZ}", fmt::gmtime(std::time(nullptr)));
   mark_.shard = fmt::format("{}/{}", shard.index, shard.count);

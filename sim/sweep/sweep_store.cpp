@@ -185,15 +185,14 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
   }
   if (recorded.text("digest") != plan_.digest()) {
     io::refuse(
-        "{}: holds results of another sweep ('{}'), or the spec, a workload, an "
-        "architecture or a file that it or an option names has changed since; give another "
-        "file with --db",
+        "{}: holds results of another sweep ('{}'), or the spec, a workload, an architecture or a file that it or an "
+        "option names has changed since; give another file with --db",
         shown, io::printable(recorded.text("name")));
   }
   if (recorded.text("build") != program_digest() && !options.mixed_builds) {
     io::refuse(
-        "{}: was begun by another build of the program, whose results may differ; give another "
-        "file with --db, or --mixed-builds to go on with this one",
+        "{}: was begun by another build of the program, whose results may differ; give another file with --db, or "
+        "--mixed-builds to go on with this one",
         shown);
   }
   if (columns_of(*database_, "points").empty()) {
@@ -203,8 +202,7 @@ void SweepStore::verify(const SweepEntries& recorded, const Options& options) {
     begin_writing();
     database_->execute("BEGIN IMMEDIATE");
     database_->execute(
-        "DELETE FROM operations WHERE position IN "
-        "(SELECT position FROM points WHERE status = 'failed')");
+        "DELETE FROM operations WHERE position IN (SELECT position FROM points WHERE status = 'failed')");
     database_->execute("DELETE FROM points WHERE status = 'failed'");
     database_->execute("COMMIT");
   }

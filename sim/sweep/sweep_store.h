@@ -33,10 +33,9 @@ class FileLock {
 ///     points(position, hash, status, reason, <axes>, <totals>, notes)
 ///     operations(position, operation, variant, name, m, n, k, ..., <figures>)
 ///
-/// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every
-/// add() is a transaction. When all points are there it is rewritten in order, so that equal
-/// results are equal tables. One process at a time writes: the file is locked. Everything throws
-/// InputError.
+/// The tables of rows come with the first row. While a sweep runs the file is in WAL mode and every add() is a
+/// transaction. When all points are there it is rewritten in order, so that equal results are equal tables. One process
+/// at a time writes: the file is locked. Everything throws InputError.
 class SweepStore {
  public:
   struct Options {

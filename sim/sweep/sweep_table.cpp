@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <ranges>
 
 namespace sptc::sweep {
 namespace {
@@ -70,15 +71,14 @@ bool comes_before(const Columns& objectives, std::size_t a, std::size_t b) {
 /// Values of an axis in its order, and in how many groups each is as good as the best one.
 using BestCounts = std::map<double, std::pair<std::string, std::size_t>>;
 
-/// Counts the best of `rows`, which differ in `axis` alone: those within kTie of the best are as
-/// good.
+/// Counts the best of `rows`, which differ in `axis` alone: those within kTie of the best are as good.
 void count_best(const SweepTable& table, const SweepColumn& axis, const SweepColumn& figure,
                 const std::vector<std::size_t>& rows, BestCounts& counts) {
   const bool more = figure.more_is_better();
   const auto worse = [&](std::size_t a, std::size_t b) {
     return more ? figure.numbers[a] < figure.numbers[b] : figure.numbers[a] > figure.numbers[b];
   };
-  const double best = figure.numbers[*std::max_element(rows.begin(), rows.end(), worse)];
+  const double best = figure.numbers[*std::ranges::max_element(rows, worse)];
   for (const std::size_t row : rows) {
     const double number = figure.numbers[row];
     if ((more ? best / number : number / best) <= kTie) {
@@ -116,12 +116,8 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis, const 
     if (!table.done(row) || !(figure.numbers[row] > 0)) {
       continue;
     }
-    std::vector<double> key;
-    key.reserve(others.size());
-    for (const SweepColumn* other : others) {
-      key.push_back(other->numbers[row]);
-    }
-    groups[std::move(key)].push_back(row);
+    const auto key = std::views::transform(others, [&](const auto* other) { return other->numbers[row]; });
+    groups[{key.begin(), key.end()}].push_back(row);
   }
   Sensitivity result{&axis, &figure, 0, 1, 1, {}};
   double logarithms = 0;
@@ -132,7 +128,7 @@ Sensitivity sensitivity(const SweepTable& table, const SweepColumn& axis, const 
     }
     ++result.groups;
     const auto less = [&](std::size_t a, std::size_t b) { return figure.numbers[a] < figure.numbers[b]; };
-    const auto [smallest, largest] = std::minmax_element(rows.begin(), rows.end(), less);
+    const auto [smallest, largest] = std::ranges::minmax_element(rows, less);
     const double ratio = figure.numbers[*largest] / figure.numbers[*smallest];
     logarithms += std::log(ratio);
     result.largest_ratio = std::max(result.largest_ratio, ratio);

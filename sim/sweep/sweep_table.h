@@ -89,8 +89,7 @@ struct Sensitivity {
   std::string best_value;
 };
 
-/// The effect of every axis with more than one value (the workload apart) on every objective and
-/// the speed-up.
+/// The effect of every axis with more than one value (the workload apart) on every objective and the speed-up.
 std::vector<Sensitivity> sensitivities(const SweepTable& table);
 
 /// A row on the Pareto front of its workload for some values of the constants, within their ranges.
@@ -100,10 +99,9 @@ struct FrontRow {
   bool certain = false;  ///< it is for all values
 };
 
-/// The front of every workload, in the order of pareto_front(). Two rows are compared with the same
-/// values of all constants that they share. No row is certain that another one, at other constants
-/// than the stated ones, may beat. Where the results name no constants, all rows are stated and
-/// certain.
+/// The front of every workload, in the order of pareto_front(). Two rows are compared with the same values of all
+/// constants that they share. No row is certain that another one, at other constants than the stated ones, may beat.
+/// Where the results name no constants, all rows are stated and certain.
 std::vector<FrontRow> front_within_ranges(const SweepTable& table, const Columns& objectives);
 
 /// Rows of one front that are equal in all objectives: what differs between them changes nothing.

@@ -6,6 +6,7 @@
 #include "sim/io/text_file.h"
 
 #include <algorithm>
+#include <re2/re2.h>
 
 namespace sptc::workload {
 namespace {
@@ -39,18 +40,12 @@ constexpr Role kRoles[] = {
     {"norm", "<[a-z_0-9]*norm[a-z_0-9]*$"},
 };
 
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
 std::string expanded(std::string_view expression) {
-  std::string text = replaced(std::string(expression), "<", "(?:^|[./])");
-  text = replaced(std::move(text), ">", R"((?:\z|[./]))");
-  constexpr std::string_view kNoLayer = R"((?:[./](?:weight|kernel|wg|matmul|gemm|conv)[a-z_0-9]*)*\z)";
-  return "(?i)" + replaced(std::move(text), "$", kNoLayer);
+  std::string text(expression);
+  RE2::GlobalReplace(&text, "<", "(?:^|[./])");
+  RE2::GlobalReplace(&text, ">", R"((?:\\z|[./]))");
+  RE2::GlobalReplace(&text, "[$]", R"((?:[./](?:weight|kernel|wg|matmul|gemm|conv)[a-z_0-9]*)*\\z)");
+  return "(?i)" + text;
 }
 
 }  // namespace

@@ -6,7 +6,6 @@
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace sptc::workload {
 namespace {
@@ -20,9 +19,7 @@ constexpr std::size_t kMaxCombinations = 10000;
 
 std::int64_t parse_value(const std::string& name, std::string_view text) {
   std::int64_t value = 0;
-  const char* const last = text.data() + text.size();
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  if (error != std::errc() || end != last) {
+  if (!io::parse_whole(text, value)) {
     refuse_dim(name, text);
   }
   return dim_in_range(name, value);
@@ -36,10 +33,8 @@ void add_part(std::string_view part, bool first, DimLists& lists) {
   }
   if (equals != std::string_view::npos) {
     const std::string name(part.substr(0, equals));
-    for (const auto& [other, values] : lists) {
-      if (other == name) {
-        io::refuse("--dim: {} is given twice", io::printable(name));
-      }
+    if (std::ranges::count(lists, name, &DimLists::value_type::first) > 0) {
+      io::refuse("--dim: {} is given twice", io::printable(name));
     }
     lists.push_back({name, {}});
     part.remove_prefix(equals + 1);

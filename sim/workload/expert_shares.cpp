@@ -15,19 +15,19 @@ using nlohmann::json;
 std::vector<double> read_shares(const io::JsonObject& object) {
   constexpr std::size_t kMostExperts = 1024;
   constexpr double kExact = 1e-6;
-  const json& array = object.array("expert_shares");
-  const io::JsonPlace place = object.place() / "expert_shares";
   std::vector<double> shares;
   double sum = 0;
-  for (std::size_t i = 0; i < array.size(); ++i) {
-    if (!array[i].is_number() || !(array[i].get<double>() >= 0 && array[i].get<double>() <= 1)) {
-      (place / i).fail("must be a number from 0 to 1, not {}", io::describe(array[i]));
+  object.each("expert_shares", [&](const json& element, const io::JsonPlace& place) {
+    const double share = element.is_number() ? element.get<double>() : -1;
+    if (!(share >= 0 && share <= 1)) {
+      place.fail("must be a number from 0 to 1, not {}", io::describe(element));
     }
-    shares.push_back(array[i].get<double>());
-    sum += shares.back();
-  }
+    shares.push_back(share);
+    sum += share;
+  });
   if (shares.size() < 2 || shares.size() > kMostExperts || !(std::abs(sum - 1) <= kExact)) {
-    place.fail("must be 2 to {} numbers whose sum is 1, not {} with a sum of {}", kMostExperts, shares.size(), sum);
+    (object.place() / "expert_shares")
+        .fail("must be 2 to {} numbers whose sum is 1, not {} with a sum of {}", kMostExperts, shares.size(), sum);
   }
   return shares;
 }

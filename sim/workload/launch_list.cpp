@@ -5,7 +5,6 @@
 #include "sim/workload/dense_role.h"
 
 #include <algorithm>
-#include <charconv>
 
 namespace sptc::workload {
 namespace {
@@ -47,7 +46,7 @@ std::string key_of(const RecordedLaunch& launch) {
 
 }  // namespace
 
-std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
+std::int64_t extent_product(std::span<const std::int64_t> factors) {
   std::int64_t product = 1;
   for (const std::int64_t factor : factors) {
     if (factor < 1 || factor > kMaxExtent / product) {
@@ -146,8 +145,7 @@ void LaunchList::move_to(Recording& recording, const std::string& name) && {
 
 std::int64_t recorded_integer(std::string_view text, const std::string& place, std::string_view what) {
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
+  if (!io::parse_whole(text, value)) {
     io::refuse("{}: {} must be an integer, not '{}'", place, what, io::printable(text));
   }
   return value;

@@ -48,7 +48,10 @@ class LaunchList {
 bool lower_convolution(const ConvGeometry& conv, Operation& op);
 
 /// The product where all factors are positive and it is at most kMaxExtent, else 0.
-std::int64_t extent_product(std::initializer_list<std::int64_t> factors);
+std::int64_t extent_product(std::span<const std::int64_t> factors);
+inline std::int64_t extent_product(std::initializer_list<std::int64_t> factors) {
+  return extent_product(std::span(factors.begin(), factors.size()));
+}
 
 /// An integer that a recording writes as `text`. Throws InputError "`place`: `what` ...".
 std::int64_t recorded_integer(std::string_view text, const std::string& place, std::string_view what);

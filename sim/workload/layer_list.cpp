@@ -5,7 +5,6 @@
 #include "sim/io/text_file.h"
 
 #include <algorithm>
-#include <charconv>
 #include <ranges>
 
 namespace sptc::workload {
@@ -18,8 +17,8 @@ void require_one_field(const std::string& name) {
                     name.find_first_not_of(' ') != std::string::npos;
   if (!fits) {
     io::refuse(
-        "'{}' cannot stand in a list of layers: a name there is not blank, has no tab "
-        "and no end of line, and does not begin with '#'",
+        "'{}' cannot stand in a list of layers: a name there is not blank, has no tab and no end of line, and does not "
+        "begin with '#'",
         io::printable(name));
   }
 }
@@ -65,9 +64,9 @@ class ListedOperations {
     const std::size_t i = found->second.front();
     const std::int64_t count = operations_[i].count;
     std::int64_t index = -1;
-    const char* const end = name.data() + name.size();
-    const auto [stop, error] = std::from_chars(name.data() + bracket + 1, end, index);
-    if (error != std::errc() || std::string_view(stop, end) != "]" || index < 0 || index >= count) {
+    const std::string_view inside = std::string_view(name).substr(bracket + 1);
+    if (!inside.ends_with(']') || !io::parse_whole(inside.substr(0, inside.size() - 1), index) || index < 0 ||
+        index >= count) {
       io::refuse("{}:{}: '{}' is no launch of '{}', which has [0] to [{}]", file_, layer.line, io::printable(name),
                  io::printable(name.substr(0, bracket)), count - 1);
     }

@@ -3,7 +3,7 @@
 
 #include "models/base/matrix_fwd.h"
 #include "models/base/random.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "sim/workload/workload.h"
 
 namespace sptc::workload {

@@ -24,10 +24,8 @@ bool is_among(Kind kind, const auto& kinds) {
 
 void require_trainable(const Operation& op) {
   if (op.conv || op.storage.weight) {
-    io::refuse(
-        "--training takes linear layers whose weights lie in memory as they are multiplied: "
-        "'{}' {}",
-        io::printable(op.name), op.conv ? "is a convolution" : "has weights of another type in memory");
+    io::refuse("--training takes linear layers whose weights lie in memory as they are multiplied: '{}' {}",
+               io::printable(op.name), op.conv ? "is a convolution" : "has weights of another type in memory");
   }
 }
 

@@ -9,6 +9,7 @@
 #include "sim/workload/workload_text.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sptc::workload {
 namespace {
@@ -95,10 +96,7 @@ std::optional<VectorKind> parse_vector_kind(std::string_view name) {
 
 std::vector<std::string_view> vector_kind_names() {
   std::vector<std::string_view> names;
-  names.reserve(kVectorKinds.size());
-  for (const VectorKindInfo& row : kVectorKinds) {
-    names.push_back(row.name);
-  }
+  std::ranges::transform(kVectorKinds, std::back_inserter(names), &VectorKindInfo::name);
   return names;
 }
 

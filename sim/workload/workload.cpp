@@ -114,14 +114,6 @@ Convention parse_convention(std::string_view name) {
   return static_cast<Convention>(place_among(kNames, name, "--convention: unknown convention"));
 }
 
-std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown) {
-  const auto found = std::ranges::find(names, name);
-  if (found == names.end()) {
-    io::refuse("{} {}", unknown, base::unknown_name(io::printable(name), names));
-  }
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 bool add_macs(std::int64_t& total, const Operation& op) {
   std::optional<std::int64_t> product = op.shape.m;
   for (const std::int64_t factor : {op.shape.n, op.shape.k, op.batch, op.count}) {

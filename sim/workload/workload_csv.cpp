@@ -7,9 +7,6 @@
 
 #include <fmt/ranges.h>
 
-#include <charconv>
-#include <system_error>
-
 namespace sptc::workload {
 namespace {
 
@@ -105,8 +102,8 @@ Operation read_operation(const CsvRow& row) {
 }
 
 constexpr std::string_view kTokensHint =
-    "m looks like tokens: k equals an n of the file and no m, but m of one layer is k of the next. "
-    "The weight is A[m,k] here; --convention tokens-first swaps m and n";
+    "m looks like tokens: k equals an n of the file and no m, but m of one layer is k of the next. The weight is "
+    "A[m,k] here; --convention tokens-first swaps m and n";
 
 /// What one layer puts out, its m, is k of the next. Where n is instead, the file has tokens first.
 bool m_looks_like_tokens(const std::vector<Operation>& operations) {
@@ -176,8 +173,7 @@ std::int64_t CsvRow::integer(std::string_view column, std::int64_t least, std::i
   }
   const std::string_view field = text(column);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size() || value < least || value > most) {
+  if (!io::parse_whole(field, value) || value < least || value > most) {
     fail("{} must be an integer from {} to {}, not '{}'", column, least, most, io::printable(field));
   }
   return value;

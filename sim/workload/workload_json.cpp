@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/base/text.h"
 #include "sim/io/file_use.h"
 #include "sim/io/text_file.h"
 #include "sim/workload/dense_role.h"
@@ -9,6 +8,8 @@
 #include "sim/workload/workload_dims.h"
 #include "sim/workload/workload_text.h"
 
+#include <algorithm>
+#include <iterator>
 #include <system_error>
 
 namespace sptc::workload {
@@ -18,46 +19,6 @@ using kernels::OperandFormat;
 using nlohmann::json;
 
 constexpr std::array<std::string_view, 2> kSchemas{"gemm-workload/0.1", kWorkloadSchema};
-
-// Keys that only inform a human reader are allowed and not looked at.
-constexpr std::string_view kTopKeys[] = {
-    "schema",  "name",   "ops",    "default_dtype", "network",   "phase",   "notes", "convention", "hyperparameters",
-    "sources", "totals", "checks", "source",        "not_taken", "account", "dims",  "inputs"};
-constexpr std::string_view kOpKeys[] = {"name",
-                                        "kind",
-                                        "m",
-                                        "n",
-                                        "k",
-                                        "batch",
-                                        "count",
-                                        "dtype",
-                                        "conv",
-                                        "trans_a",
-                                        "trans_b",
-                                        "prunable_2_4",
-                                        "weight_operand",
-                                        "tensors",
-                                        "activation",
-                                        "b",
-                                        "group",
-                                        "input",
-                                        "rest_ns",
-                                        "rest_bytes",
-                                        "a_role",
-                                        "b_role",
-                                        "layout",
-                                        "why_not_prunable",
-                                        "note",
-                                        "recorded",
-                                        "weight_dtype",
-                                        "scale_block",
-                                        "expert_shares",
-                                        "cut"};
-constexpr std::string_view kRecordedKeys[] = {"time_us", "kernel",  "d_dtype",  "sparse", "tile",
-                                              "stages",  "split_k", "epilogue", "adds_c"};
-constexpr std::string_view kNotTakenKeys[] = {"name", "m", "n", "k", "batch", "dtype", "count", "time_us", "reason"};
-constexpr std::string_view kConvKeys[] = {
-    "N", "C", "H", "W", "K", "R", "S", "stride", "pad", "dilation", "groups", "P", "Q", "layout", "weight_layout"};
 
 void require_word(const io::JsonObject& object, std::string_view key, std::string_view only) {
   if (object.has(key) && object.text(key) != only) {
@@ -105,18 +66,12 @@ void require_stated(const io::JsonObject& object, std::string_view key, std::int
 }
 
 ConvGeometry read_geometry(const io::JsonObject& object) {
-  object.allow_only(kConvKeys);
+  object.allow_only(
+      {"N", "C", "H", "W", "K", "R", "S", "stride", "pad", "dilation", "groups", "P", "Q", "layout", "weight_layout"});
   require_word(object, "layout", "NHWC");
   require_word(object, "weight_layout", "KRSC");
   const auto extent = [&](std::string_view key) { return object.integer(key, 1, kMaxExtent); };
-  ConvGeometry conv;
-  conv.n = extent("N");
-  conv.c = extent("C");
-  conv.h = extent("H");
-  conv.w = extent("W");
-  conv.k = extent("K");
-  conv.r = extent("R");
-  conv.s = extent("S");
+  ConvGeometry conv{extent("N"), extent("C"), extent("H"), extent("W"), extent("K"), extent("R"), extent("S")};
   conv.stride = read_list<2>(object, "stride", 1, 1, kMaxExtent, "height, width");
   conv.pad = read_list<2>(object, "pad", 0, 0, kMaxExtent, "height, width");
   conv.dilation = read_list<2>(object, "dilation", 1, 1, kMaxExtent, "height, width");
@@ -145,14 +100,10 @@ void read_convolution(const io::JsonObject& object, Operation& op) {
 
 /// The kind of an operation that is no vector operation. Throws InputError for one that is none.
 std::string read_kind(const io::JsonObject& object) {
-  std::string kind = object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
-  if (kind != "gemm" && kind != "conv2d") {
-    std::vector<std::string_view> kinds{"gemm", "conv2d"};
-    const std::vector<std::string_view> others = vector_kind_names();
-    kinds.insert(kinds.end(), others.begin(), others.end());
-    (object.place() / "kind").fail("unknown kind {}", base::unknown_name(io::printable(kind), kinds));
-  }
-  return kind;
+  std::vector<std::string_view> kinds{"gemm", "conv2d"};
+  std::ranges::copy(vector_kind_names(), std::back_inserter(kinds));
+  object.choice("kind", kinds, "unknown kind");
+  return object.text_or("kind", object.has("conv") ? "conv2d" : "gemm");
 }
 
 void read_shape(const io::JsonObject& object, const std::string& kind, Operation& op) {
@@ -216,7 +167,7 @@ double read_time(const io::JsonObject& object) {
 }
 
 Recorded read_recorded(const io::JsonObject& object) {
-  object.allow_only(kRecordedKeys);
+  object.allow_only({"time_us", "kernel", "d_dtype", "sparse", "tile", "stages", "split_k", "epilogue", "adds_c"});
   Recorded recorded{read_time(object), object.text_or("kernel", ""), object.text_or("d_dtype", ""),
                     object.boolean_or("sparse", false)};
   const auto [m, n, k] = read_list<3>(object, "tile", 0, 1, kMostTileExtent, "m, n, k");
@@ -229,7 +180,7 @@ Recorded read_recorded(const io::JsonObject& object) {
 }
 
 NotTaken read_not_taken(const io::JsonObject& object) {
-  object.allow_only(kNotTakenKeys);
+  object.allow_only({"name", "m", "n", "k", "batch", "dtype", "count", "time_us", "reason"});
   const auto extent = [&](std::string_view key) { return object.integer_or(key, 0, 0, kMaxExtent); };
   NotTaken launch;
   launch.name = object.text("name");
@@ -278,7 +229,12 @@ std::optional<Cut> read_cut(const io::JsonObject& object, const Operation& op) {
 
 Operation read_operation(const io::JsonObject& object, const OperandFormat& default_format) {
   const std::string kind = read_kind(object);
-  object.allow_only(kOpKeys);
+  static const std::vector<std::string_view> kKeys = parts_of(
+      "name kind m n k batch count dtype conv trans_a trans_b prunable_2_4 weight_operand tensors activation b group "
+      "input rest_ns rest_bytes a_role b_role layout why_not_prunable note recorded weight_dtype scale_block "
+      "expert_shares cut",
+      ' ');
+  object.allow_only(kKeys);
   Operation op;
   op.name = object.text("name");
   const OperandFormat format = read_format(object, "dtype", default_format);
@@ -352,17 +308,12 @@ void check_network(const io::JsonObject& root, const Workload& workload) {
 
 /// Whether the schema is one in which extents may be expressions.
 bool has_dims(const io::JsonObject& root) {
-  const std::string schema = root.text("schema");
-  if (schema == kSchemas[1]) {
-    return true;
-  }
-  if (schema != kSchemas[0]) {
-    (root.place() / "schema").fail("unknown schema {}", base::unknown_name(io::printable(schema), kSchemas));
-  }
-  if (root.has("dims")) {
+  root.require("schema");
+  const bool expressions = root.choice("schema", kSchemas, "unknown schema") == 1;
+  if (!expressions && root.has("dims")) {
     (root.place() / "dims").fail("needs the schema \"{}\"", kSchemas[1]);
   }
-  return false;
+  return expressions;
 }
 
 /// What passes through the network at once: the dimension "batch", or what the file states.
@@ -383,7 +334,10 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   const std::string shown = io::printable(file.string());
   json document = io::parse_json(text, shown);
   const io::JsonObject root(document, {shown, ""});
-  root.allow_only(kTopKeys);
+  // Keys that only inform a human reader are allowed and not looked at; so are some of an operation.
+  root.allow_only({"schema", "name", "ops", "default_dtype", "network", "phase", "notes", "convention",
+                   "hyperparameters", "sources", "totals", "checks", "source", "not_taken", "account", "dims",
+                   "inputs"});
   Workload workload;
   if (has_dims(root)) {
     workload.dims = resolve_dims(document, dims, shown, workload.notes);
@@ -394,15 +348,13 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
   workload.file = file;
   workload.name = root.text_or("name", file.stem().string());
   const OperandFormat format = read_format(root, "default_dtype", {});
-  const json& ops = root.array("ops");
   std::int64_t macs = 0;
-  for (std::size_t i = 0; i < ops.size(); ++i) {
-    const io::JsonPlace place = root.place() / "ops" / i;
-    const io::JsonObject object(ops[i], place);
+  root.each("ops", [&](const json& element, const io::JsonPlace& place) {
+    const io::JsonObject object(element, place);
     if (auto vector = read_vector_operation(object)) {
       vector->after = workload.operations.size();
       workload.vectors.push_back(std::move(*vector));
-      continue;
+      return;
     }
     for (Operation& op : by_experts(object, read_operation(object, format))) {
       if (!add_macs(macs, op)) {
@@ -410,17 +362,16 @@ Workload parse_workload_json(std::string_view text, const std::filesystem::path&
       }
       workload.operations.push_back(std::move(op));
     }
-  }
+  });
   if (root.has("network")) {
     workload.network = read_network(root.object("network"), file);
   }
   check_network(root, workload);
   workload.source = root.text_or("source", "");
   if (root.has("not_taken")) {
-    const json& launches = root.array("not_taken");
-    for (std::size_t i = 0; i < launches.size(); ++i) {
-      workload.not_taken.push_back(read_not_taken(io::JsonObject(launches[i], root.place() / "not_taken" / i)));
-    }
+    root.each("not_taken", [&](const json& launch, const io::JsonPlace& place) {
+      workload.not_taken.push_back(read_not_taken(io::JsonObject(launch, place)));
+    });
   }
   return workload;
 }

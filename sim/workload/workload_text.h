@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/kernels/operand_format.h"
+#include "sim/io/text_file.h"
+#include "sim/kernels/operand_storage.h"
 #include "sim/workload/workload.h"
 
 namespace sptc::workload {
@@ -10,8 +11,7 @@ namespace sptc::workload {
 /// its directory. `dims` replaces defaults. Throws InputError.
 Workload parse_workload_json(std::string_view text, const std::filesystem::path& file, const NamedDims& dims = {});
 
-/// The place of `name` among `names`. Throws InputError "`unknown` 'x' (nearest valid: ..)".
-std::size_t place_among(std::span<const std::string_view> names, std::string_view name, std::string_view unknown);
+using io::place_among;
 
 /// What M of a file in CSV counts.
 enum class Convention {

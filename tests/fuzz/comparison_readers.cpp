@@ -3,7 +3,7 @@
 #include "sim/check/capture/capture.h"
 #include "sim/check/kernel/error_bounds.h"
 #include "sim/check/kernel/kernel_file.h"
-#include "sim/check/times/evidence_distance.h"
+#include "sim/check/times/evidence.h"
 #include "sim/check/times/measurements.h"
 #include "sim/check/vectors/bit_array.h"
 #include "sim/check/vectors/verify.h"

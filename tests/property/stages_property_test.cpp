@@ -5,7 +5,6 @@
 #include "models/mma/stages.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 #include "tests/support/contract_oracle.h"
 #include "tests/support/mma_operands.h"
 

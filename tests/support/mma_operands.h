@@ -7,7 +7,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/stages.h"
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 #include "models/sparsity/pattern.h"
 
 #include <algorithm>

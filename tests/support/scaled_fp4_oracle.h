@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/block_scales.h"
+#include "models/mma/instruction.h"
 #include "tests/support/contract_oracle.h"
 
 #include <algorithm>

@@ -195,7 +195,7 @@ TEST(OperandReuse, EndsWhereALoadOrAnotherWarpWritesTheRegisters) {
   const auto read_after = [&](std::vector<isa::WarpInstruction> code) {
     const isa::WarpProgram program = program_of(std::move(code));
     harness.run(parts.launch(program));
-    return harness.core().operand_fetch.demand(0, mma).most_of_a_bank();
+    return harness.core().operand_fetch.banks.demand(0, mma).most_of_a_bank();
   };
   EXPECT_EQ(read_after({mma}), 3);
   EXPECT_EQ(read_after({mma, load_into(Registers(parts.map).accumulator(1))}), 3);

@@ -3,6 +3,7 @@
 // and sparse, and what the bandwidth of the L2 bounds.
 #include "sim/gpu/gemm_simulator.h"
 #include "sim/hardware/sm/async_groups.h"
+#include "tests/support/fragment_bytes.h"
 #include "tests/support/gemm_grid.h"
 #include "tests/support/in_child.h"
 #include "tests/timing/sms_before_memory.h"
@@ -117,7 +118,7 @@ TEST(SparseTraffic, CompressedAWithMetadataIsNineSixteenthsOfDenseAEverywhere) {
     for (auto* code : {&program.prologue, &program.loop}) {
       std::erase_if(*code, [](const isa::WarpInstruction& i) { return i.operand == isa::Operand::kB; });
     }
-    return Bytes{kernels::fragment_bytes(kernel, program), run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
+    return Bytes{support::fragment_bytes(kernel, program), run.traffic.l2_and_dram.l2_read - kernel.tiles_m() * b,
                  run.traffic.l2_and_dram.dram_read - b};
   };
   const Bytes dense = bytes_of_a(false);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/capture/capture.h"
 
-#include "models/base/error.h"
 #include "models/base/text.h"
 #include "models/mma/catalogue.h"
 #include "sim/config/architecture.h"
@@ -9,8 +8,6 @@
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
 #include "sim/run/simulation_options.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -34,21 +31,25 @@ std::string one_of(const io::JsonObject& object, std::string_view key,
   return std::string(allowed.begin()[object.choice(key, {allowed.begin(), allowed.size()})]);
 }
 
+bool has_value(const io::JsonObject& object, std::string_view key) {
+  return object.has(key) && !object.require(key).is_null();
+}
+
 /// A text that may be null or absent.
 std::string text_or_null(const io::JsonObject& object, std::string_view key) {
-  return !object.has(key) || object.require(key).is_null() ? "" : object.text(key);
+  return has_value(object, key) ? object.text(key) : "";
 }
 
 /// A number above zero that may be null or absent.
 std::optional<double> number_or_null(const io::JsonObject& object, std::string_view key) {
-  if (!object.has(key) || object.require(key).is_null()) {
+  if (!has_value(object, key)) {
     return std::nullopt;
   }
   constexpr double kLeast = 1e-9, kMost = 1e18;  // of bytes, times, clocks and rates
   const json& value = object.require(key);
   const double number = value.is_number() ? value.get<double>() : 0;
   if (!(number >= kLeast && number <= kMost)) {
-    (object.place() / key).fail("must be a number from 1e-9 to 1e18 or null, not " + io::describe(value));
+    (object.place() / key).fail("must be a number from 1e-9 to 1e18 or null, not {}", io::describe(value));
   }
   return number;
 }
@@ -82,11 +83,11 @@ void parse_rows(std::string_view text, const std::string& file, const std::funct
   each_row(object, key, read);
 }
 
-/// Calls `parse` with the name and the text of a key that may be null or absent; its InputError names the place.
-template <typename Parse>
-void parse_if_there(const io::JsonObject& object, std::string_view key, const Parse& parse) {
-  if (!text_or_null(object, key).empty()) {
-    object.parsed(key, [&](const std::string& text) { parse(key, io::printable(text)); });
+/// Sets `value` to what `parse` makes of a key, which may be null or absent; its InputError names the place.
+template <typename Parse, typename Value>
+void parse_if_there(const io::JsonObject& object, std::string_view key, const Parse& parse, Value& value) {
+  if (has_value(object, key)) {
+    value = object.parsed(key, [&](const std::string& text) { return parse(key, io::printable(text)); });
   }
 }
 
@@ -99,12 +100,8 @@ CapturedGemm gemm_of(const io::JsonObject& row) {
   result.dtype = row.text("dtype");
   result.sparse = one_of(row, "variant", {"dense", "sparse"}) == "sparse";
   result.library = row.text("library");
-  parse_if_there(row, "d_dtype", [&](std::string_view what, std::string_view word) {
-    result.d_dtype = run::parse_d_dtype(what, word);
-  });
-  parse_if_there(row, "algorithm", [&](std::string_view what, std::string_view word) {
-    result.algorithm = kernels::parse_algorithm(what, word);
-  });
+  parse_if_there(row, "d_dtype", run::parse_d_dtype, result.d_dtype);
+  parse_if_there(row, "algorithm", kernels::parse_algorithm, result.algorithm);
   result.data = row.has("data") ? one_of(row, "data", {"random", "zeros"}) : "random";
   result.outcome = status_of(row);
   return result;
@@ -140,7 +137,7 @@ void parse_capture_json(std::string_view text, const std::string& file, Capture&
   capture.target = gpu.text("target");
   gpu.parsed("target", [](const std::string& name) { mma::find_target(name); });
   capture.architecture = text_or_null(gpu, "architecture");
-  if (gpu.has("sm_count") && !gpu.require("sm_count").is_null()) {
+  if (has_value(gpu, "sm_count")) {
     capture.sm_count = gpu.integer("sm_count", 1, kMaxCount);
   }
   capture.power_limit_w = number_or_null(gpu, "power_limit_w");
@@ -218,7 +215,7 @@ void parse_gemm_json(std::string_view text, const std::string& file, Capture& ca
     CapturedGemm& result = capture.gemm.emplace_back(gemm_of(row));
     result.time_us = number_or_null(row, "time_us_median");
     result.clock_mhz = number_or_null(row, "clock_mhz");
-    if (row.has("check") && !row.require("check").is_null()) {
+    if (has_value(row, "check")) {
       const io::JsonObject check = row.object("check");
       result.check = {one_of(check, "mode", {"bits", "bound", "none"}),
                       static_cast<std::uint64_t>(check.integer_or("mismatches", 0, 0, std::int64_t{1} << 60))};
@@ -254,9 +251,8 @@ Capture read_capture(const fs::path& directory) {
   }
   for (const fs::path& folder : capture.bits) {
     if (!fs::is_directory(folder, error)) {
-      throw base::InputError(fmt::format("{}: /bits: there is no directory '{}'",
-                                         io::printable((directory / "capture.json").string()),
-                                         io::printable(folder.string())));
+      io::refuse("{}: /bits: there is no directory '{}'", io::printable((directory / "capture.json").string()),
+                 io::printable(folder.string()));
     }
   }
   capture.kernels = entries_of(directory / "kernels", ".json");

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string>
@@ -166,24 +167,22 @@ class SetSearch {
 };
 
 /// "lane 5, bits 11:8" of the first nibble of `registers` that does not say what `indices` do.
-std::optional<std::string> first_disagreement(const sparsity::MetadataRegisterFormat& format, int selector,
-                                              const sparsity::LaneWords& registers, const vectors::BitArray& indices,
-                                              std::size_t index) {
+std::optional<std::string> first_disagreement(const sparsity::MetadataRegisterFormat& format, DataType type,
+                                              int selector, const sparsity::LaneWords& registers,
+                                              const vectors::BitArray& indices, std::size_t index) {
   const base::Matrix<std::uint8_t> nibbles = sparsity::read_metadata(format, selector, registers);
   const std::size_t rows = std::min(indices.shape[1], kRegisterRows);
-  const auto kept = static_cast<std::size_t>(format.pattern.kept);
+  const sparsity::SelectionTable selection(type);
   for (std::size_t row = 0; row < rows; ++row) {
     for (std::size_t t = 0; t < indices.shape[2]; ++t) {
-      const std::size_t group = t / kept;
-      const auto position = static_cast<std::uint64_t>(
-          sparsity::selected_position(nibbles(row, group), static_cast<int>(t % kept), format.pattern));
-      const std::uint64_t k = group * static_cast<std::size_t>(format.pattern.group) + position;
+      const std::size_t group = t / selection.kept;
+      const std::size_t k = selection.logical(t, nibbles(row, group));
       if (k != indices.at(index, row, t)) {
         const sparsity::MetadataSlot slot =
             sparsity::metadata_slot(format, selector, {static_cast<int>(row), static_cast<int>(group)});
         return fmt::format(
-            "case {}: the metadata register of lane {}, bits {}:{}, is {:#x} (row {}, group {}: "
-            "element {} meets k {}), but idx says k {}",
+            "case {}: the metadata register of lane {}, bits {}:{}, is {:#x} (row {}, group {}: element {} meets k "
+            "{}), but idx says k {}",
             index, slot.lane, 4 * slot.nibble + 3, 4 * slot.nibble, nibbles(row, group), row, group, t, k,
             indices.at(index, row, t));
       }
@@ -229,8 +228,8 @@ std::vector<std::string> inconsistent_metadata(const vectors::VectorSet& set) {
           fmt::format("case {}: {} has no selector {}", index, instruction.ptx_name(), selectors.bits[index]));
       continue;
     }
-    if (auto sentence = first_disagreement(format, static_cast<int>(selectors.bits[index]), registers,
-                                           *set.operands.indices, index)) {
+    if (auto sentence = first_disagreement(format, instruction.a_type, static_cast<int>(selectors.bits[index]),
+                                           registers, *set.operands.indices, index)) {
       sentences.push_back(std::move(*sentence));
     }
   }
@@ -239,51 +238,44 @@ std::vector<std::string> inconsistent_metadata(const vectors::VectorSet& set) {
 
 // Comparison --------------------------------------------------------------------------------------
 
-class BitsCheck {
- public:
-  BitsCheck(mma::Profile profile, CaptureCrosscheck& result) : profile_(profile), result_(result) {}
-
-  void check(const fs::path& directory) {
-    const vectors::VerifyResult verified = vectors::verify(directory, profile_, vectors::UnknownSets::kLeaveOut);
-    for (const vectors::VerifiedSet& set : verified.sets) {
-      add(set, directory / set.file);
-    }
-    result_.unknown_sets.insert(result_.unknown_sets.end(), verified.unknown.begin(), verified.unknown.end());
-    std::ranges::stable_sort(result_.bits, {}, &BitsRow::undefined);
+/// The row of the sets of one instruction, with or without a meaning in the PTX ISA.
+BitsRow& row_of(const vectors::VerifiedSet& verified, bool undefined, std::vector<BitsRow>& rows) {
+  const auto found = std::ranges::find_if(
+      rows, [&](const BitsRow& row) { return row.instruction == verified.instruction && row.undefined == undefined; });
+  if (found != rows.end()) {
+    return *found;
   }
+  BitsRow& row = rows.emplace_back();
+  row.instruction = verified.instruction;
+  row.evidence = verified.evidence;
+  row.undefined = undefined;
+  return row;
+}
 
- private:
-  void add(const vectors::VerifiedSet& verified, const fs::path& json_file) {
-    const vectors::VectorSet set = vectors::read_vector_set(json_file, json_file.parent_path());
-    auto row = std::ranges::find_if(result_.bits, [&](const BitsRow& candidate) {
-      return candidate.instruction == verified.instruction && candidate.undefined == set.undefined;
-    });
-    if (row == result_.bits.end()) {
-      row = result_.bits.emplace(row);
-      row->instruction = verified.instruction;
-      row->evidence = verified.evidence;
-      row->undefined = set.undefined;
-    }
-    ++row->sets;
-    row->cases += verified.cases;
-    row->elements += verified.elements;
-    row->mismatches += verified.mismatches;
+void add_bits(const fs::path& directory, mma::Profile profile, CaptureCrosscheck& result) {
+  vectors::VerifyResult verified = vectors::verify(directory, profile, vectors::UnknownSets::kLeaveOut);
+  for (const vectors::VerifiedSet& checked : verified.sets) {
+    const fs::path file = directory / checked.file;
+    const vectors::VectorSet set = vectors::read_vector_set(file, file.parent_path());
+    BitsRow& row = row_of(checked, set.undefined, result.bits);
+    ++row.sets;
+    row.cases += checked.cases;
+    row.elements += checked.elements;
+    row.mismatches += checked.mismatches;
     for (const std::string& problem : inconsistent_metadata(set)) {
-      result_.metadata_problems.push_back(fmt::format("{}: {}", verified.file, problem));
+      result.metadata_problems.push_back(fmt::format("{}: {}", checked.file, problem));
     }
-    if (verified.first && !row->first) {
-      row->first = verified.first;
-      row->file = verified.file;
-      const auto output = std::ranges::find(set.outputs, verified.first->output, &vectors::VectorOutput::name);
-      row->explanations = explain_set(
-          set, *output,
-          mma::with_profile(mma::instruction_rules(output->target, output->instruction, output->grouping), profile_));
+    if (checked.first && !row.first) {
+      row.first = checked.first;
+      row.file = checked.file;
+      const auto output = std::ranges::find(set.outputs, checked.first->output, &vectors::VectorOutput::name);
+      const mma::StepRules rules = mma::instruction_rules(output->target, output->instruction, output->grouping);
+      row.explanations = explain_set(set, *output, mma::with_profile(rules, profile));
     }
   }
-
-  mma::Profile profile_;
-  CaptureCrosscheck& result_;
-};
+  std::ranges::move(verified.unknown, std::back_inserter(result.unknown_sets));
+  std::ranges::stable_sort(result.bits, {}, &BitsRow::undefined);
+}
 
 /// What the simulator says of `capture`: with `bench`, which must outlive it, also of single instructions and of
 /// memory.
@@ -331,9 +323,8 @@ CaptureCrosscheck crosscheck_capture(const Capture& capture, mma::Profile profil
   CaptureCrosscheck result;
   result.capture = capture;
   result.architecture = simulation.architecture;
-  BitsCheck bits(profile, result);
   for (const fs::path& directory : capture.bits) {
-    bits.check(directory);
+    add_bits(directory, profile, result);
   }
   for (const fs::path& file : capture.kernels) {
     CheckedKernel checked{

@@ -118,9 +118,8 @@ std::string conditions_text(const Capture& capture) {
     return value ? fmt::format("{:g} W as captured", *value) : std::string("as in the energy file");
   };
   return fmt::format(
-      "power is simulated at the measured clock and over the measured time; power limit {}, board "
-      "at rest {}; 'clock at the limit' is the highest clock that the limit allows to the measured "
-      "cycles\n",
+      "power is simulated at the measured clock and over the measured time; power limit {}, board at rest {}; 'clock "
+      "at the limit' is the highest clock that the limit allows to the measured cycles\n",
       watts(capture.power_limit_w), watts(capture.idle_w));
 }
 
@@ -129,8 +128,8 @@ std::string times_text(const CaptureCrosscheck& result) {
     return "times: none in this capture\n";
   }
   std::string text = fmt::format(
-      "\ntimes, simulated on {}; deviation is simulated / measured - 1\n{:<18} {:<62} {:<26} "
-      "{:<20} {:>10} {:>10} {:>8}\n",
+      "\ntimes, simulated on {}; deviation is simulated / measured - 1\n{:<18} {:<62} {:<26} {:<20} {:>10} {:>10} "
+      "{:>8}\n",
       result.architecture.empty() ? "nothing" : result.architecture, "group", "what", "point", "unit", "simulated",
       "measured", "dev");
   std::vector<std::pair<std::string, std::size_t>> reasons;

@@ -2,12 +2,12 @@
 #include "sim/check/capture/capture_times.h"
 
 #include "models/base/error.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <map>
 #include <optional>
@@ -39,17 +39,15 @@ std::string point_of(const MicrobenchRow& row) {
 
 /// The number at `key`; nothing where the row has none.
 std::optional<std::int64_t> number_at(const MemoryRow& row, std::string_view key) {
-  const std::string text = row.key(key);
   std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && value > 0 ? std::optional(value) : std::nullopt;
+  return io::parse_whole(row.key(key), value) && value > 0 ? std::optional(value) : std::nullopt;
 }
 
 std::int64_t require_number(const MemoryRow& row, std::string_view key) {
   if (const auto number = number_at(row, key)) {
     return *number;
   }
-  throw base::InputError(fmt::format("the row names no {}", key));
+  io::refuse("the row names no {}", key);
 }
 
 /// What stands in `values`, sorted, at `share` of the way.
@@ -128,7 +126,7 @@ class TimeCheck {
 
   void check_instruction(const MicrobenchRow& row) {
     const bool sparse = row.instruction.find(".sp") != std::string::npos;
-    const bool possible = static_cast<bool>(simulation_.microbench);
+    const bool possible = simulation_.microbench != nullptr;
     if (row.latency_cycles) {
       add({"latency", row.instruction, point_of(row), "cycles", sparse, *row.latency_cycles}, possible,
           [&]() -> std::optional<double> { return simulated(row.instruction, row.warps, row.ilp).latency_cycles; });
@@ -151,11 +149,11 @@ class TimeCheck {
     } else if (row.kind == "tma") {
       check_sm(row, "TMA", "cp.async.bulk " + row.key("bytes"), "warps", "in_flight", 1);
     } else if (row.kind == "pointer_chase") {
-      check_figures(row, "pointer chase", row.kind, static_cast<bool>(simulation_.chase_cycles),
+      check_figures(row, "pointer chase", row.kind, simulation_.chase_cycles != nullptr,
                     [&](bool) { return chase_of(row); });
     } else if (row.kind == "bandwidth") {
-      check_figures(row, "bandwidth", "bandwidth " + row.key("operation"),
-                    static_cast<bool>(simulation_.bandwidth_gb_per_s), [&](bool) { return bandwidth_of(row); });
+      check_figures(row, "bandwidth", "bandwidth " + row.key("operation"), simulation_.bandwidth_gb_per_s != nullptr,
+                    [&](bool) { return bandwidth_of(row); });
     } else if (row.kind == "l2_line") {
       if (const auto found = row.figures.find("latency_cycles"); found != row.figures.end()) {
         line_cycles_.push_back(found->second);
@@ -183,7 +181,7 @@ class TimeCheck {
   /// What one SM does; `warps_key` counts units of `per_warp`.
   void check_sm(const MemoryRow& row, const char* group, const std::string& instruction, std::string_view warps_key,
                 std::string_view chains_key, std::int64_t per_warp) {
-    check_figures(row, group, instruction, static_cast<bool>(simulation_.microbench), [&](bool is_rate) {
+    check_figures(row, group, instruction, simulation_.microbench != nullptr, [&](bool is_rate) {
       const run::microbench::MicrobenchResult& figures = simulated(
           instruction, number_at(row, warps_key).value_or(1) / per_warp, number_at(row, chains_key).value_or(1));
       return is_rate ? figures.bytes_per_clk_per_sm.value_or(0) : figures.latency_cycles;
@@ -199,13 +197,13 @@ class TimeCheck {
   }
 
   double bandwidth_of(const MemoryRow& row) const {
+    constexpr std::array<std::string_view, 3> kOperations{"read", "write", "copy"};  // by BandwidthOperation
     const std::string operation = row.key("operation");
-    if (operation != "read" && operation != "write" && operation != "copy") {
+    const auto found = std::ranges::find(kOperations, operation);
+    if (found == kOperations.end()) {
       throw base::InputError("not modelled: bandwidth of '" + operation + "'");
     }
-    return simulation_.bandwidth_gb_per_s(operation == "read"    ? run::microbench::BandwidthOperation::kRead
-                                          : operation == "write" ? run::microbench::BandwidthOperation::kWrite
-                                                                 : run::microbench::BandwidthOperation::kCopy,
+    return simulation_.bandwidth_gb_per_s(static_cast<run::microbench::BandwidthOperation>(found - kOperations.begin()),
                                           require_number(row, "footprint_bytes"));
   }
 
@@ -220,8 +218,7 @@ class TimeCheck {
       add({"L2 lines", far ? "l2_line, farthest 5 %" : "l2_line, nearest 5 %",
            fmt::format("{} pairs of SM and line", line_cycles_.size()), "cycles", false,
            percentile(line_cycles_, far ? 1 - kEnd : kEnd)},
-          static_cast<bool>(simulation_.line_cycles),
-          [&]() -> std::optional<double> { return simulation_.line_cycles(); });
+          simulation_.line_cycles != nullptr, [&]() -> std::optional<double> { return simulation_.line_cycles(); });
     }
   }
 

@@ -13,8 +13,6 @@
 #include "sim/run/systemc_timer.h"
 #include "sim/workload/workload_text.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -119,20 +117,20 @@ class CapturedGpu {
                                           : std::tuple(false, numerics::DataType::kF16, false);
     auto found = kernels_.find(key);
     if (found == kernels_.end()) {
-      auto kernels = std::make_unique<Kernels>(launch_options_);
+      run::SimulationOptions options = launch_options_;
       if (row.library == "own") {
-        kernels->options.kernel = own_kernel(op.dtype, row.sparse);
+        options.kernel = own_kernel(op.dtype, row.sparse);
       }
-      kernels->runner.emplace(gpu_, kernels->options, *timer_);
-      found = kernels_.emplace(key, std::move(kernels)).first;
+      found = kernels_.try_emplace(key, gpu_, std::move(options), *timer_).first;
     }
-    return found->second->runner->time(op, row.sparse);
+    return found->second.runner.time(op, row.sparse);
   }
 
   struct Kernels {
-    explicit Kernels(run::SimulationOptions common) : options(std::move(common)) {}
+    Kernels(const gpu::GpuSpec& gpu, run::SimulationOptions given, gpu::Timer& timer)
+        : options(std::move(given)), runner(gpu, options, timer) {}
     run::SimulationOptions options;
-    std::optional<run::KernelRunner> runner;
+    run::KernelRunner runner;
   };
 
   gpu::GpuSpec gpu_;
@@ -141,7 +139,7 @@ class CapturedGpu {
   const Capture& capture_;
   std::optional<energy::PowerSpec> power_;
   std::string no_power_;
-  std::map<std::tuple<bool, numerics::DataType, bool>, std::unique_ptr<Kernels>> kernels_;
+  std::map<std::tuple<bool, numerics::DataType, bool>, Kernels> kernels_;
 };
 
 /// What `figures` returns; where the row is refused, the reason alone.

@@ -6,7 +6,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 #include "sim/check/vectors/metadata_input.h"
 
 #include <array>

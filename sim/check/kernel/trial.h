@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/target.h"
+#include "models/mma/catalogue.h"
 #include "sim/check/kernel/error_bounds.h"
 #include "sim/check/kernel/hypothesis.h"
 

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -83,19 +85,15 @@ std::optional<double> correlation(std::span<const double> x, std::span<const dou
 
 using Rows = std::vector<const Comparison*>;
 
-template <typename ErrorOf>
-ErrorFigures errors_of(const Rows& rows, const ErrorOf& error_of) {
+template <typename ErrorOf = double (Comparison::*)() const>
+ErrorFigures errors_of(const Rows& rows, const ErrorOf& error_of = &Comparison::error) {
   ErrorFigures figures{static_cast<std::int64_t>(rows.size()), 0, 0};
   for (const Comparison* row : rows) {
-    const double percent = 100 * error_of(*row) / static_cast<double>(rows.size());
+    const double percent = 100 * std::invoke(error_of, *row) / static_cast<double>(rows.size());
     figures.mape_percent += std::abs(percent);
     figures.bias_percent += percent;
   }
   return figures;
-}
-
-ErrorFigures errors_of(const Rows& rows) {
-  return errors_of(rows, [](const Comparison& row) { return row.error(); });
 }
 
 double bytes_of(numerics::DataType type) {
@@ -129,23 +127,6 @@ void fit(const Rows& rows, AccuracyOfKind& kind, std::vector<double>& all_errors
   all_errors.insert(all_errors.end(), errors.begin(), errors.end());
 }
 
-void add_kinds(std::span<const Comparison> rows, Accuracy& accuracy) {
-  // Dense before sparse.
-  std::map<std::tuple<numerics::DataType, bool, std::string>, Rows> kinds;
-  for (const Comparison& row : rows) {
-    const MeasuredLaunch& launch = row.measured.launch;
-    kinds[{launch.dtype, launch.pattern.has_value(), launch.sparsity()}].push_back(&row);
-  }
-  std::vector<double> roofline_errors;
-  for (const auto& [kind, of_kind] : kinds) {
-    accuracy.by.push_back({std::get<0>(kind), std::get<2>(kind), errors_of(of_kind), {}, {}});
-    fit(of_kind, accuracy.by.back(), roofline_errors);
-  }
-  if (!roofline_errors.empty()) {
-    accuracy.baseline_mape_percent = mean(roofline_errors);
-  }
-}
-
 std::vector<Comparison> worst_of(std::span<const Comparison> rows) {
   std::vector<Comparison> worst(rows.begin(), rows.end());
   const auto end = worst.begin() + static_cast<std::ptrdiff_t>(std::min(kWorst, rows.size()));
@@ -172,34 +153,29 @@ std::string l2_name(const kernels::L2State& l2) {
 }
 
 SpeedupFigures figures_of(const std::vector<Speedup>& speedups) {
-  SpeedupFigures figures;
-  figures.count = static_cast<std::int64_t>(speedups.size());
-  std::vector<double> log_measured;
-  std::vector<double> log_simulated;
-  std::vector<double> errors;
+  const auto each = [&](const auto& figure) {
+    std::vector<double> figures;
+    std::ranges::transform(speedups, std::back_inserter(figures), figure);
+    return figures;
+  };
+  const auto count = [&](const auto& is_counted) { return std::ranges::count_if(speedups, is_counted); };
+  const auto surely_loses = [](const Speedup& r) { return r.measured < kSurelyLoss; };
+  const std::vector<double> log_measured = each([](const Speedup& r) { return std::log(r.measured); });
+  const std::vector<double> log_simulated = each([](const Speedup& r) { return std::log(r.simulated); });
   std::vector<Weighted> by_relative_error;
   for (const Speedup& r : speedups) {
-    log_measured.push_back(std::log(r.measured));
-    log_simulated.push_back(std::log(r.simulated));
-    errors.push_back(100 * std::abs(r.simulated / r.measured - 1));
     by_relative_error.emplace_back(r.measured, 1 / r.measured);
-    const bool called = r.simulated < kLoss;
-    figures.losses_measured += r.measured < kSurelyLoss ? 1 : 0;
-    figures.losses_called += r.measured < kSurelyLoss && called ? 1 : 0;
-    figures.false_losses += r.measured > kSurelyNoLoss && called ? 1 : 0;
   }
   const double constant = weighted_median(by_relative_error);
-  std::vector<double> errors_of_constant;
-  errors_of_constant.reserve(speedups.size());
-  for (const Speedup& r : speedups) {
-    errors_of_constant.push_back(100 * std::abs(constant / r.measured - 1));
-  }
-  figures.measured_geomean = std::exp(mean(log_measured));
-  figures.simulated_geomean = std::exp(mean(log_simulated));
-  figures.mean_error_percent = mean(errors);
-  figures.constant_error_percent = mean(errors_of_constant);
-  figures.log_correlation = correlation(log_measured, log_simulated);
-  return figures;
+  return {static_cast<std::int64_t>(speedups.size()),
+          std::exp(mean(log_measured)),
+          std::exp(mean(log_simulated)),
+          mean(each([](const Speedup& r) { return 100 * std::abs(r.simulated / r.measured - 1); })),
+          mean(each([&](const Speedup& r) { return 100 * std::abs(constant / r.measured - 1); })),
+          correlation(log_measured, log_simulated),
+          count(surely_loses),
+          count([&](const Speedup& r) { return surely_loses(r) && r.simulated < kLoss; }),
+          count([](const Speedup& r) { return r.measured > kSurelyNoLoss && r.simulated < kLoss; })};
 }
 
 }  // namespace
@@ -208,11 +184,21 @@ Accuracy measure_accuracy(std::span<const Comparison> rows) {
   base::ensure(!rows.empty(), "no measurement to compare with");
   Accuracy accuracy;
   Rows all;
+  std::map<std::tuple<numerics::DataType, bool, std::string>, Rows> kinds;  // dense before sparse
   for (const Comparison& row : rows) {
+    const MeasuredLaunch& launch = row.measured.launch;
     all.push_back(&row);
+    kinds[{launch.dtype, launch.pattern.has_value(), launch.sparsity()}].push_back(&row);
   }
   accuracy.errors = errors_of(all);
-  add_kinds(rows, accuracy);
+  std::vector<double> roofline_errors;
+  for (const auto& [kind, of_kind] : kinds) {
+    accuracy.by.push_back({std::get<0>(kind), std::get<2>(kind), errors_of(of_kind), {}, {}});
+    fit(of_kind, accuracy.by.back(), roofline_errors);
+  }
+  if (!roofline_errors.empty()) {
+    accuracy.baseline_mape_percent = mean(roofline_errors);
+  }
   accuracy.worst = worst_of(rows);
   return accuracy;
 }

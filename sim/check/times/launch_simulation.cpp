@@ -4,12 +4,11 @@
 #include "models/base/error.h"
 #include "models/sparsity/pattern.h"
 #include "sim/config/architecture.h"
+#include "sim/io/text_file.h"
 #include "sim/run/run.h"
 #include "sim/run/run_options.h"
 #include "sim/run/systemc_timer.h"
 #include "sim/run/worker_pool.h"
-
-#include <fmt/format.h>
 
 #include <set>
 #include <tuple>
@@ -18,18 +17,14 @@
 namespace sptc::check::times {
 namespace {
 
-bool is_hardware(const sparsity::WeightPattern& pattern, numerics::DataType type) {
-  return pattern == sparsity::WeightPattern{sparsity::hardware_pattern(type)};
-}
-
 /// `common` with what `launch` says of itself.
 run::SimulationOptions options_of(const MeasuredLaunch& launch, const run::SimulationOptions& common) {
   run::SimulationOptions options = common;
   options.what_ifs = false;
   options.variants = launch.pattern ? run::Variants::kSparse : run::Variants::kDense;
-  options.pattern.reset();
-  if (launch.pattern && !is_hardware(*launch.pattern, launch.dtype)) {
-    options.pattern = launch.pattern;
+  options.pattern = launch.pattern;
+  if (launch.pattern == sparsity::WeightPattern{sparsity::hardware_pattern(launch.dtype)}) {
+    options.pattern.reset();
   }
   options.conditions = launch.conditions;
   options.d_dtype = launch.d_dtype;
@@ -50,7 +45,7 @@ Prediction at_line(LaunchSimulation& simulation, const Measurement& row, const s
   try {
     return simulation(row.launch);
   } catch (const base::InputError& error) {
-    throw base::InputError(fmt::format("{}:{}: {}", file, row.line, error.what()));
+    io::refuse("{}:{}: {}", file, row.line, error.what());
   }
 }
 

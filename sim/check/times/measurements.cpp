@@ -41,7 +41,7 @@ constexpr std::array<std::string_view, 26> kColumns = {
 constexpr std::array<std::string_view, 4> kRequired{"m", "n", "k", "time_us_median"};
 
 [[noreturn]] void fail(const std::string& file, std::int64_t line, std::string_view problem) {
-  throw base::InputError(fmt::format("{}:{}: {}", file, line, problem));
+  io::refuse("{}:{}: {}", file, line, problem);
 }
 
 /// Which field of a record each column is in.
@@ -88,9 +88,8 @@ class Row {
   Number number(std::string_view column, Number least, Number most) const {
     const std::string_view text = field(column);
     Number value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     // Not a number is in no range.
-    if (error != std::errc() || end != text.data() + text.size() || !(value >= least && value <= most)) {
+    if (!io::parse_whole(text, value) || !(value >= least && value <= most)) {
       fail(fmt::format("{} must be {} from {} to {}, not '{}'", column,
                        std::is_integral_v<Number> ? "an integer" : "a number", least, most, io::printable(text)));
     }
@@ -138,7 +137,7 @@ void read_types(const Row& row, bool sparse, MeasuredLaunch& launch) {
       try {
         return sparsity::parse_weight_pattern(text);
       } catch (const base::InputError& error) {
-        throw base::InputError(fmt::format("{} must be dense or a pattern, not '{}': {}", what, text, error.what()));
+        io::refuse("{} must be dense or a pattern, not '{}': {}", what, text, error.what());
       }
     };
     row.read("sparsity", parse, launch.pattern);
@@ -165,7 +164,7 @@ void read_conditions(const Row& row, MeasuredLaunch& launch) {
     try {
       return workload::parse_data_kind(text);
     } catch (const base::InputError& error) {
-      throw base::InputError(fmt::format("{}: {}", what, error.what()));
+      io::refuse("{}: {}", what, error.what());
     }
   };
   row.read("operands", parse_operands, launch.operands);
@@ -190,7 +189,7 @@ std::array<std::int64_t, 3> extents(std::string_view what, std::string_view text
     ++i;
   }
   if (at != end || i == 0) {
-    throw base::InputError(fmt::format("{} must be like 128x64x1, not '{}'", what, io::printable(text)));
+    io::refuse("{} must be like 128x64x1, not '{}'", what, io::printable(text));
   }
   return result;
 }
@@ -273,11 +272,11 @@ std::vector<Measurement> parse_measurements(std::string_view text, const std::st
   const std::vector<io::CsvRecord> records = io::parse_csv(text, file);
   constexpr std::string_view kNothing = "{}: no measurements; needed: a header with m, n, k, time_us_median, and rows";
   if (records.empty()) {
-    throw base::InputError(fmt::format(kNothing, file));
+    io::refuse(kNothing, file);
   }
   const Layout layout = read_header(records.front(), file, ignored);
   if (records.size() < 2) {
-    throw base::InputError(fmt::format(kNothing, file));
+    io::refuse(kNothing, file);
   }
   std::vector<Measurement> rows;
   rows.reserve(records.size() - 1);

@@ -6,7 +6,7 @@
 #include "models/sparsity/weight_pattern.h"
 #include "sim/kernels/kernel_overrides.h"
 #include "sim/kernels/launch_conditions.h"
-#include "sim/kernels/operand_format.h"
+#include "sim/kernels/operand_storage.h"
 #include "sim/workload/operands.h"
 #include "sim/workload/workload.h"
 

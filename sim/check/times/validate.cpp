@@ -46,8 +46,8 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured, cons
                                    [](const Measurement& row) { return row.power_w && !has_steady_power(row); });
   if (options.power && brief > 0) {
     notes.push_back(
-        fmt::format("watts of {} rows are not compared: their launches take less than a second in all, over "
-                    "which NVML averages power",
+        fmt::format("watts of {} rows are not compared: their launches take less than a second in all, over which NVML "
+                    "averages power",
                     brief));
   }
   if (!ignored.empty()) {
@@ -56,20 +56,20 @@ std::vector<std::string> notes_on(const std::vector<Measurement>& measured, cons
   return notes;
 }
 
-/// A note where `file` is called as the times of another board are (configs/evidence); "" where it is not.
-std::string note_other_board(const std::string& file, const config::Architecture& architecture) {
+/// Adds a note where `file` is called as the times of another board are (configs/evidence).
+void note_other_board(const std::string& file, const config::Architecture& architecture,
+                      std::vector<std::string>& notes) {
   const std::string stem = std::filesystem::path(file).stem().string();
   const std::vector<std::string> boards = config::architecture_names();
-  const bool is_board = std::binary_search(boards.begin(), boards.end(), stem);
-  return !is_board || stem == architecture.gpu.name
-             ? ""
-             : fmt::format(
-                   "by its name the file has times of {}, and they are compared with {}: --arch says which board", stem,
-                   architecture.gpu.name);
+  if (stem != architecture.gpu.name && std::ranges::binary_search(boards, stem)) {
+    notes.push_back(
+        fmt::format("by its name the file has times of {}, and they are compared with {}: --arch says which board",
+                    stem, architecture.gpu.name));
+  }
 }
 
-/// A note on rows whose simulated power is above their limit; "" where there is none.
-std::string note_above_limit(const std::vector<Comparison>& rows) {
+/// Adds a note on rows whose simulated power is above their limit.
+void note_above_limit(const std::vector<Comparison>& rows, std::vector<std::string>& notes) {
   constexpr double kRounding = 1.02;
   std::int64_t count = 0;
   double most_w = 0, limit_w = 0;
@@ -84,12 +84,12 @@ std::string note_above_limit(const std::vector<Comparison>& rows) {
       }
     }
   }
-  return count == 0 ? ""
-                    : fmt::format(
-                          "the simulated power of {} rows is above their limit, up to {:.0f} W "
-                          "with {:g} W: that of launches which end before the board acts on its "
-                          "power, or run at a held clock",
-                          count, most_w, limit_w);
+  if (count > 0) {
+    notes.push_back(
+        fmt::format("the simulated power of {} rows is above their limit, up to {:.0f} W with {:g} W: that of launches "
+                    "which end before the board acts on its power, or run at a held clock",
+                    count, most_w, limit_w));
+  }
 }
 
 /// The recording that `file` is; nothing where it is a CSV of measured times.
@@ -208,11 +208,8 @@ Validation validate(const ValidationJob& job) {
   add_recorded(rows, file, architecture, options, job.jobs, left_out);
   std::vector<std::string> notes = notes_on(measured, ignored, architecture, options);
   notes.insert(notes.end(), left_out.begin(), left_out.end());
-  for (const std::string& note : {note_other_board(job.file, architecture), note_above_limit(rows)}) {
-    if (!note.empty()) {
-      notes.push_back(note);
-    }
-  }
+  note_other_board(job.file, architecture, notes);
+  note_above_limit(rows, notes);
   return validation_of({architecture.gpu.name, file, std::string(run::name(options.fidelity)),
                         run::made_by(options.fidelity, architecture.gpu.sms),
                         options.clock_limited ? "limited" : options.clock_policy.name(), defaults, std::move(notes)},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/times/validate.h"
 #include "sim/io/csv.h"
+#include "sim/io/json_reader.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -31,6 +32,11 @@ double rounded(double value) {
 
 ordered_json or_null(const std::optional<double>& value) {
   return value ? ordered_json(rounded(*value)) : ordered_json();
+}
+
+/// The figure as it is.
+ordered_json exact_or_null(const std::optional<double>& value) {
+  return value ? ordered_json(*value) : ordered_json();
 }
 
 std::string or_empty(const std::optional<double>& value) {
@@ -91,12 +97,11 @@ constexpr std::array kWorstColumns{Column{"m", "m", 7},
 
 TableRow kind_row(std::string_view dtype, std::string_view sparsity, const ErrorFigures& errors,
                   const std::optional<double>& roofline) {
-  return {dtype,
-          sparsity,
-          errors.count,
-          errors.mape_percent,
-          errors.bias_percent,
-          roofline ? ordered_json(*roofline) : ordered_json()};
+  return {dtype, sparsity, errors.count, errors.mape_percent, errors.bias_percent, exact_or_null(roofline)};
+}
+
+TableRow kind_row(const AccuracyOfKind& kind) {
+  return kind_row(numerics::name(kind.dtype), kind.sparsity, kind.errors, kind.roofline_mape_percent);
 }
 
 TableRow speedup_row(std::string_view dtype, std::string_view path, std::string_view l2,
@@ -109,46 +114,35 @@ TableRow speedup_row(std::string_view dtype, std::string_view path, std::string_
           figures.simulated_geomean,
           figures.mean_error_percent,
           figures.constant_error_percent,
-          figures.log_correlation ? ordered_json(*figures.log_correlation) : ordered_json(),
+          exact_or_null(figures.log_correlation),
           figures.losses_measured,
           figures.losses_called,
           figures.false_losses};
 }
 
-std::vector<TableRow> kind_rows(const Accuracy& accuracy) {
-  std::vector<TableRow> rows;
-  for (const AccuracyOfKind& kind : accuracy.by) {
-    rows.push_back(kind_row(numerics::name(kind.dtype), kind.sparsity, kind.errors, kind.roofline_mape_percent));
-  }
-  return rows;
+TableRow speedup_row(const SpeedupOfKind& kind) {
+  return speedup_row(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2, kind.figures);
 }
 
-std::vector<TableRow> speedup_rows(const SpeedupAccuracy& speedup) {
-  std::vector<TableRow> rows;
-  for (const SpeedupOfKind& kind : speedup.by) {
-    rows.push_back(speedup_row(numerics::name(kind.dtype), kernels::name(kind.algorithm), kind.l2, kind.figures));
-  }
-  return rows;
+TableRow kernel_row(const KernelAccuracy& kind) {
+  return {numerics::name(kind.dtype),    kind.sparsity,
+          kernels::name(kind.algorithm), kind.chosen.count,
+          kind.chosen.mape_percent,      kind.chosen.bias_percent,
+          kind.recorded.mape_percent,    kind.recorded.bias_percent,
+          kind.same_tile_percent,        kind.same_kernel_percent};
 }
 
-std::vector<TableRow> kernel_rows(const std::vector<KernelAccuracy>& kernels) {
-  std::vector<TableRow> rows;
-  for (const KernelAccuracy& kind : kernels) {
-    rows.push_back(TableRow{numerics::name(kind.dtype), kind.sparsity, kernels::name(kind.algorithm), kind.chosen.count,
-                            kind.chosen.mape_percent, kind.chosen.bias_percent, kind.recorded.mape_percent,
-                            kind.recorded.bias_percent, kind.same_tile_percent, kind.same_kernel_percent});
-  }
-  return rows;
+TableRow worst_row(const Comparison& row) {
+  const MeasuredLaunch& launch = row.measured.launch;
+  return {launch.shape.m,     launch.shape.n,       launch.shape.k,        kernels::name(launch.format()),
+          launch.sparsity(),  row.measured.time_us, row.simulated.time_us, 100 * row.error(),
+          row.measured.source};
 }
 
-std::vector<TableRow> worst_rows(const std::vector<Comparison>& worst) {
+template <typename Figures>
+std::vector<TableRow> rows_of(const std::vector<Figures>& list, TableRow (*row_of)(const Figures&)) {
   std::vector<TableRow> rows;
-  for (const Comparison& row : worst) {
-    const MeasuredLaunch& launch = row.measured.launch;
-    rows.push_back(TableRow{launch.shape.m, launch.shape.n, launch.shape.k, kernels::name(launch.format()),
-                            launch.sparsity(), row.measured.time_us, row.simulated.time_us, 100 * row.error(),
-                            row.measured.source});
-  }
+  std::ranges::transform(list, std::back_inserter(rows), row_of);
   return rows;
 }
 
@@ -217,7 +211,7 @@ ordered_json speedup_json(const std::optional<SpeedupAccuracy>& speedup) {
   }
   const TableRow all = speedup_row("", "", "", speedup->all);
   ordered_json json = object_of(Columns(kSpeedupColumns).subspan(kSpeedupKeys), std::span(all).subspan(kSpeedupKeys));
-  json["by"] = list_of(kSpeedupColumns, speedup_rows(*speedup));
+  json["by"] = list_of(kSpeedupColumns, rows_of(speedup->by, speedup_row));
   return json;
 }
 
@@ -277,7 +271,7 @@ std::string defaults_text(const MeasurementDefaults& defaults) {
 }
 
 std::string kinds_text(const Accuracy& accuracy) {
-  std::vector<TableRow> rows = kind_rows(accuracy);
+  std::vector<TableRow> rows = rows_of(accuracy.by, kind_row);
   if (rows.size() > 1) {
     rows.push_back(kind_row("all", "", accuracy.errors, accuracy.baseline_mape_percent));
   }
@@ -285,7 +279,7 @@ std::string kinds_text(const Accuracy& accuracy) {
 }
 
 std::string speedups_text(const SpeedupAccuracy& speedup) {
-  std::vector<TableRow> rows = speedup_rows(speedup);
+  std::vector<TableRow> rows = rows_of(speedup.by, speedup_row);
   if (rows.size() > 1) {
     rows.push_back(speedup_row("all", "", "", speedup.all));
   }
@@ -295,7 +289,7 @@ std::string speedups_text(const SpeedupAccuracy& speedup) {
 std::string worst_text(const Accuracy& accuracy) {
   constexpr std::size_t kWorstInText = 5;
   constexpr std::size_t kSourceWidth = 45;
-  std::vector<TableRow> rows = worst_rows(accuracy.worst);
+  std::vector<TableRow> rows = rows_of(accuracy.worst, worst_row);
   rows.resize(std::min(kWorstInText, rows.size()));
   for (TableRow& row : rows) {
     row.back() = " " + row.back().get<std::string>().substr(0, kSourceWidth);
@@ -323,7 +317,7 @@ std::string validation_text(const Validation& validation) {
   }
   if (!validation.kernels.empty()) {
     text += "\nwith the kernel that the model chooses, and with the one that ran\n" +
-            table_of(kKernelColumns, kernel_rows(validation.kernels));
+            table_of(kKernelColumns, rows_of(validation.kernels, kernel_row));
   }
   if (validation.power) {
     text += fmt::format("\npower of {} rows: error {:.2f} %, bias {:+.2f} %\n", validation.power->count,
@@ -349,21 +343,20 @@ std::string validation_json(const Validation& validation) {
                              {"count", accuracy.errors.count},
                              {"mape_percent", rounded(accuracy.errors.mape_percent)},
                              {"bias_percent", rounded(accuracy.errors.bias_percent)},
-                             {"by", list_of(kKindColumns, kind_rows(accuracy))},
+                             {"by", list_of(kKindColumns, rows_of(accuracy.by, kind_row))},
                              {"speedup", speedup_json(validation.speedup)},
-                             {"kernels", list_of(kKernelColumns, kernel_rows(validation.kernels))},
+                             {"kernels", list_of(kKernelColumns, rows_of(validation.kernels, kernel_row))},
                              {"power", power_json(validation.power)},
                              {"baseline", baseline_json(accuracy)},
-                             {"worst", list_of(kWorstColumns, worst_rows(accuracy.worst))},
+                             {"worst", list_of(kWorstColumns, rows_of(accuracy.worst, worst_row))},
                              {"notes", header.notes}};
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n";
+  return io::json_text(json, 2) + "\n";
 }
 
 std::string rows_csv(std::span<const Comparison> rows) {
   std::string out =
-      "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,"
-      "power_w,measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,"
-      "recorded_tile,recorded_cluster\r\n";
+      "m,n,k,dtype,sparsity,d_dtype,measured_us,simulated_us,error_percent,launch_us,clock_mhz,power_w,"
+      "measured_power_w,tile,split_k,source,l2,algorithm,layout,cluster,recorded_us,recorded_tile,recorded_cluster\r\n";
   for (const Comparison& row : rows) {
     const MeasuredLaunch& launch = row.measured.launch;
     const Prediction& simulated = row.simulated;

@@ -11,7 +11,6 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
-#include <string>
 #include <utility>
 
 namespace sptc::check::vectors {
@@ -35,7 +34,7 @@ BitArray make_bit_array(std::vector<std::size_t> shape, int element_bytes) {
 
 BitArray read_bit_array(const std::filesystem::path& path) {
   if (path.extension() != ".npy") {
-    throw base::InputError(fmt::format("{}: must be a .npy file", io::printable(path.string())));
+    io::refuse("{}: must be a .npy file", io::printable(path.string()));
   }
   const io::TensorFile file = io::TensorFile::open(path);
   const io::Tensor& tensor = file.tensors().front();

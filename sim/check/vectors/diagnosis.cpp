@@ -2,14 +2,13 @@
 #include "sim/check/vectors/diagnosis.h"
 
 #include "models/mma/dot_step.h"
-#include "models/mma/lowered_fp8.h"
+#include "models/mma/element_trace.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <span>
 #include <utility>
 
@@ -65,11 +64,11 @@ std::vector<std::string> trace(const DotOperands& operands, const MmaInstruction
     return {fmt::format("sum mod 2^32: {}", hex(dot(operands, wrapping, rules), rules))};
   }
   if (rules.lowered_fp8) {
-    const mma::LoweredTrace lowered =
-        mma::trace_lowered_fp8(operands.a, operands.b, static_cast<Word>(operands.c), instruction, rules);
-    return {fmt::format("first f16 step (k mod 4 in {{0,1}}): {}", hex(lowered.partial[0], rules)),
-            fmt::format("second f16 step: {}", hex(lowered.partial[1], rules)),
-            fmt::format("with C {}: {}", hex(operands.c, rules), hex(lowered.result, rules))};
+    const std::vector<mma::ElementStep> steps =
+        mma::trace_element(operands.a, operands.b, static_cast<Word>(operands.c), instruction, rules);
+    return {fmt::format("first f16 step (k mod 4 in {{0,1}}): {}", hex(steps[0].trace.result, rules)),
+            fmt::format("second f16 step: {}", hex(steps[1].trace.result, rules)),
+            fmt::format("with C {}: {}", hex(operands.c, rules), hex(steps[2].trace.result, rules))};
   }
   return instruction.scales ? std::vector<std::string>{} : trace_steps(operands, instruction, rules);
 }

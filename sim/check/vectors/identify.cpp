@@ -2,15 +2,12 @@
 #include "sim/check/vectors/identify.h"
 
 #include "models/base/error.h"
-#include "models/base/text.h"
 #include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cstdint>
 #include <functional>
 #include <numeric>
 #include <set>
@@ -48,9 +45,8 @@ std::optional<MmaOperands> fitted(const MmaOperands& operands, const std::option
 std::size_t matching_elements(const MmaOperands& operands, const BitArray& d, const MmaInstruction& instruction,
                               const mma::StepRules& rules) {
   const BitArray computed = execute(operands, instruction, rules);
-  return std::transform_reduce(
-      d.bits.begin(), d.bits.end(), computed.bits.begin(), std::size_t{0}, std::plus<>(),
-      [](std::uint64_t expected, std::uint64_t got) { return std::size_t{expected == got ? 1U : 0U}; });
+  return std::transform_reduce(d.bits.begin(), d.bits.end(), computed.bits.begin(), std::size_t{0}, std::plus<>(),
+                               std::equal_to<>());
 }
 
 /// Every (architecture, instruction, grouping) of the catalogue with known arithmetic, once per architecture and shape
@@ -155,11 +151,7 @@ std::string identify_json(const Identification& identification) {
 }
 
 SparseGrouping parse_grouping(std::string_view name) {
-  const auto found = std::find(kGroupings.begin(), kGroupings.end(), name);
-  if (found == kGroupings.end()) {
-    throw base::InputError("unknown sparse grouping " + base::unknown_name(io::printable(name), kGroupings));
-  }
-  return static_cast<SparseGrouping>(found - kGroupings.begin());
+  return static_cast<SparseGrouping>(io::place_among(kGroupings, name, "unknown sparse grouping"));
 }
 
 std::string_view grouping_name(SparseGrouping grouping) {

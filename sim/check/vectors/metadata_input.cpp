@@ -3,9 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/matrix.h"
-#include "models/base/text.h"
 #include "models/mma/instruction.h"
-#include "models/mma/mma_family.h"
 #include "models/sparsity/compress.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
@@ -14,7 +12,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -57,17 +54,16 @@ void require_elements(const MetadataInput& input, const Extents& extents, const 
   if (lanes) {
     const auto format = sparsity::metadata_register_format(instruction.a_type, instruction.shape.k);
     if (instruction.family == mma::MmaFamily::kTcgen05 || extents.rows % kRowTile != 0) {
-      throw base::InputError(
-          fmt::format("{}: lanes are registers of a warp for 16 rows; {} rows of {} need another layout", what,
-                      extents.rows, instruction.ptx_name()));
+      io::refuse("{}: lanes are registers of a warp for 16 rows; {} rows of {} need another layout", what, extents.rows,
+                 instruction.ptx_name());
     }
     per_case = extents.rows / kRowTile * (extents.groups / static_cast<std::size_t>(format.groups())) * kLanes;
   }
   if (input.array.shape.empty() || input.array.shape[0] != extents.cases ||
       input.array.bits.size() != extents.cases * per_case || input.array.element_bytes * 8 != element_bits) {
-    throw base::InputError(fmt::format(
-        "{}: metadata must hold {} elements of {} bits for each of {} cases, not [{}] of {} bits", what, per_case,
-        element_bits, extents.cases, fmt::join(input.array.shape, ", "), input.array.element_bytes * 8));
+    io::refuse("{}: metadata must hold {} elements of {} bits for each of {} cases, not [{}] of {} bits", what,
+               per_case, element_bits, extents.cases, fmt::join(input.array.shape, ", "),
+               input.array.element_bytes * 8);
   }
 }
 
@@ -75,11 +71,7 @@ void require_elements(const MetadataInput& input, const Extents& extents, const 
 
 MetadataLayout parse_metadata_layout(std::string_view name) {
   const std::string_view word = name == "pytorch" ? "cutlass" : sparsity::layout_word(name);
-  const auto found = std::find(kNames.begin(), kNames.end(), word);
-  if (found == kNames.end()) {
-    throw base::InputError("unknown metadata layout " + base::unknown_name(io::printable(name), kNames));
-  }
-  return static_cast<MetadataLayout>(found - kNames.begin());
+  return static_cast<MetadataLayout>(io::place_among(kNames, word, "unknown metadata layout"));
 }
 
 int metadata_element_bytes(MetadataLayout layout, numerics::DataType type) {
@@ -110,21 +102,19 @@ BitArray element_indices(const MetadataInput& input, const MmaInstruction& instr
     return input.array;
   }
   const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
-  const auto kept = static_cast<std::size_t>(pattern.kept);
+  const sparsity::SelectionTable selection(instruction.a_type);
   BitArray indices = make_bit_array(a_shape, 4);
   auto next = indices.bits.begin();
   for (std::size_t index = 0; index < a_shape[0]; ++index) {
     const base::Matrix<std::uint8_t> nibbles = metadata_nibbles(input, instruction, a_shape, index, what);
     for (std::size_t row = 0; row < a_shape[1]; ++row) {
       for (std::size_t t = 0; t < a_shape[2]; ++t) {
-        const std::size_t group = t / kept;
+        const std::size_t group = t / selection.kept;
         if (!sparsity::is_valid_nibble(nibbles(row, group), pattern)) {
-          throw base::InputError(fmt::format("{}: case {}, row {}, group {}: metadata {:#06b} is invalid", what, index,
-                                             row, group, nibbles(row, group)));
+          io::refuse("{}: case {}, row {}, group {}: metadata {:#06b} is invalid", what, index, row, group,
+                     nibbles(row, group));
         }
-        *next++ = group * static_cast<std::size_t>(pattern.group) +
-                  static_cast<std::size_t>(
-                      sparsity::selected_position(nibbles(row, group), static_cast<int>(t % kept), pattern));
+        *next++ = selection.logical(t, nibbles(row, group));
       }
     }
   }

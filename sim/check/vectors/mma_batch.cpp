@@ -5,6 +5,7 @@
 #include "models/batched/gemm.h"
 #include "models/mma/dot_step.h"
 #include "models/sparsity/compress.h"
+#include "sim/io/text_file.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,9 +25,8 @@ using numerics::Word;
 void require_shape(const BitArray& array, const std::vector<std::size_t>& shape, int bytes, std::string_view name,
                    const std::string& what) {
   if (array.shape != shape || array.element_bytes != bytes) {
-    throw base::InputError(fmt::format("{}: {} must be [{}] of {} bytes each, not [{}] of {}", what, name,
-                                       fmt::join(shape, ", "), bytes, fmt::join(array.shape, ", "),
-                                       array.element_bytes));
+    io::refuse("{}: {} must be [{}] of {} bytes each, not [{}] of {}", what, name, fmt::join(shape, ", "), bytes,
+               fmt::join(array.shape, ", "), array.element_bytes);
   }
 }
 
@@ -41,7 +41,7 @@ void require_indices(const MmaOperands& operands, const std::string& what) {
   const auto outside = std::find_if(operands.indices->bits.begin(), operands.indices->bits.end(),
                                     [k](std::uint64_t index) { return index >= k; });
   if (outside != operands.indices->bits.end()) {
-    throw base::InputError(fmt::format("{}: index {} of A is outside B, which has {} rows", what, *outside, k));
+    io::refuse("{}: index {} of A is outside B, which has {} rows", what, *outside, k);
   }
 }
 
@@ -51,11 +51,10 @@ void require_order(const BitArray& indices, const MmaInstruction& instruction, c
   const std::size_t stored_k = indices.shape[2];
   for (std::size_t i = 1; i < indices.bits.size(); ++i) {
     if (i % kept != 0 && indices.bits[i] <= indices.bits[i - 1]) {
-      throw base::InputError(
-          fmt::format("{}: case {}, row {}: the indices {} and {} of a group do not rise: "
-                      ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
-                      what, i / stored_k / indices.shape[1], i / stored_k % indices.shape[1], indices.bits[i - 1],
-                      indices.bits[i]));
+      io::refuse(
+          "{}: case {}, row {}: the indices {} and {} of a group do not rise: .sp::ordered_metadata leaves such a D "
+          "undefined (PTX ISA), .sp does not",
+          what, i / stored_k / indices.shape[1], i / stored_k % indices.shape[1], indices.bits[i - 1], indices.bits[i]);
     }
   }
 }
@@ -67,6 +66,65 @@ Word mixed_word(const WordOfB& b_at, std::uint8_t nibble, std::size_t t) {
     return static_cast<Word>(b_at(2 * t + static_cast<std::size_t>(position)));
   };
   return sparsity::selected_word(in_group, nibble, 0, sparsity::hardware_pattern(DataType::kTf32));
+}
+
+/// The matrix of case `index`.
+base::Matrix<Word> matrix_of(const BitArray& array, std::size_t index) {
+  base::Matrix<Word> matrix(array.shape[1], array.shape[2]);
+  const auto first = array.bits.begin() + static_cast<std::ptrdiff_t>(index * matrix.size());
+  std::transform(first, first + static_cast<std::ptrdiff_t>(matrix.size()), matrix.data(),
+                 [](std::uint64_t bits) { return static_cast<Word>(bits); });
+  return matrix;
+}
+
+/// The metadata that names the places `indices` of case `index`; nothing where none does.
+std::optional<base::Matrix<std::uint8_t>> nibbles_of(const BitArray& indices, std::size_t index,
+                                                     numerics::DataType type) {
+  const sparsity::SelectionTable selection(type);
+  base::Matrix<std::uint8_t> nibbles(indices.shape[1], indices.shape[2] / selection.kept);
+  for (std::size_t i = 0; i < nibbles.size(); ++i) {
+    const std::size_t row = i / nibbles.cols(), first = i % nibbles.cols() * selection.kept;
+    const auto names = [&](std::uint8_t nibble) {
+      for (std::size_t t = first; t < first + selection.kept; ++t) {
+        if (indices.at(index, row, t) != selection.logical(t, nibble)) {
+          return false;
+        }
+      }
+      return sparsity::is_valid_nibble(nibble, sparsity::hardware_pattern(type));
+    };
+    std::uint8_t& nibble = nibbles.data()[i];
+    while (nibble < 16 && !names(nibble)) {
+      ++nibble;
+    }
+    if (nibble == 16) {
+      return std::nullopt;
+    }
+  }
+  return nibbles;
+}
+
+/// D of case `index` by the batched engine, bit-identical to dot of every element; nothing where that does not take it.
+std::optional<base::Matrix<Word>> by_engine(const MmaOperands& operands, const MmaInstruction& instruction,
+                                            const mma::StepRules& rules, std::size_t index) {
+  if (rules.is_f64() || instruction.scales || !operands.nibbles.empty()) {
+    return std::nullopt;
+  }
+  const base::Matrix<Word> c = matrix_of(operands.c, index);
+  const base::Matrix<Word> b_columns = matrix_of(operands.b, index).transposed();
+  base::Matrix<Word> a = matrix_of(operands.a, index);
+  batched::GemmOperands input{a, nullptr, b_columns, c};
+  sparsity::CompressedMatrix compressed;
+  if (instruction.sparse) {
+    auto nibbles = nibbles_of(*operands.indices, index, instruction.a_type);
+    if (!nibbles) {
+      return std::nullopt;
+    }
+    compressed = {instruction.a_type, sparsity::hardware_pattern(instruction.a_type), b_columns.cols(), std::move(a),
+                  std::move(*nibbles)};
+    input.a = {};
+    input.compressed_a = &compressed;
+  }
+  return batched::gemm(instruction, rules, input);
 }
 
 }  // namespace
@@ -92,10 +150,8 @@ void require_operands(const MmaOperands& operands, const MmaInstruction& instruc
   require_shape(operands.c, {cases, rows, columns}, element_bytes(instruction.c_type()), "C", what);
   const auto depth = static_cast<std::size_t>(instruction.compressed_k());
   if (stored_k == 0 || stored_k * packing(instruction) % depth != 0) {
-    throw base::InputError(
-        fmt::format("{}: rows of A hold {} elements, which is no multiple of the {} "
-                    "of {}",
-                    what, stored_k * packing(instruction), depth, instruction.ptx_name()));
+    io::refuse("{}: rows of A hold {} elements, which is no multiple of the {} of {}", what,
+               stored_k * packing(instruction), depth, instruction.ptx_name());
   }
   if (instruction.sparse != operands.indices.has_value()) {
     throw base::InputError(what + (instruction.sparse ? ": a sparse instruction needs metadata"
@@ -157,70 +213,6 @@ std::uint64_t dot(const DotOperands& operands, const MmaInstruction& instruction
   }
   return mma::dense_dot(operands.a, operands.b, c, instruction, rules);
 }
-
-namespace {
-
-/// The matrix of case `index`.
-base::Matrix<Word> matrix_of(const BitArray& array, std::size_t index) {
-  base::Matrix<Word> matrix(array.shape[1], array.shape[2]);
-  const auto first = array.bits.begin() + static_cast<std::ptrdiff_t>(index * matrix.size());
-  std::transform(first, first + static_cast<std::ptrdiff_t>(matrix.size()), matrix.data(),
-                 [](std::uint64_t bits) { return static_cast<Word>(bits); });
-  return matrix;
-}
-
-/// The metadata that names the places `indices` of case `index`; nothing where none does.
-std::optional<base::Matrix<std::uint8_t>> nibbles_of(const BitArray& indices, std::size_t index,
-                                                     const sparsity::Pattern& pattern) {
-  const auto kept = static_cast<std::size_t>(pattern.kept), group = static_cast<std::size_t>(pattern.group);
-  base::Matrix<std::uint8_t> nibbles(indices.shape[1], indices.shape[2] / kept);
-  for (std::size_t i = 0; i < nibbles.size(); ++i) {
-    const std::size_t row = i / nibbles.cols(), g = i % nibbles.cols();
-    const auto names = [&](std::uint8_t nibble) {
-      for (std::size_t slot = 0; slot < kept; ++slot) {
-        const int position = sparsity::selected_position(nibble, static_cast<int>(slot), pattern);
-        if (indices.at(index, row, g * kept + slot) != g * group + static_cast<std::size_t>(position)) {
-          return false;
-        }
-      }
-      return sparsity::is_valid_nibble(nibble, pattern);
-    };
-    std::uint8_t& nibble = nibbles.data()[i];
-    while (nibble < 16 && !names(nibble)) {
-      ++nibble;
-    }
-    if (nibble == 16) {
-      return std::nullopt;
-    }
-  }
-  return nibbles;
-}
-
-/// D of case `index` by the batched engine, bit-identical to dot of every element; nothing where that does not take it.
-std::optional<base::Matrix<Word>> by_engine(const MmaOperands& operands, const MmaInstruction& instruction,
-                                            const mma::StepRules& rules, std::size_t index) {
-  if (rules.is_f64() || instruction.scales || !operands.nibbles.empty()) {
-    return std::nullopt;
-  }
-  const base::Matrix<Word> c = matrix_of(operands.c, index);
-  const base::Matrix<Word> b_columns = matrix_of(operands.b, index).transposed();
-  base::Matrix<Word> a = matrix_of(operands.a, index);
-  batched::GemmOperands input{a, nullptr, b_columns, c};
-  sparsity::CompressedMatrix compressed;
-  if (instruction.sparse) {
-    const sparsity::Pattern pattern = sparsity::hardware_pattern(instruction.a_type);
-    auto nibbles = nibbles_of(*operands.indices, index, pattern);
-    if (!nibbles) {
-      return std::nullopt;
-    }
-    compressed = {instruction.a_type, pattern, b_columns.cols(), std::move(a), std::move(*nibbles)};
-    input.a = {};
-    input.compressed_a = &compressed;
-  }
-  return batched::gemm(instruction, rules, input);
-}
-
-}  // namespace
 
 BitArray execute(const MmaOperands& operands, const MmaInstruction& instruction, const mma::StepRules& rules) {
   BitArray d =

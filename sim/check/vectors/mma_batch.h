@@ -5,7 +5,6 @@
 #include "models/mma/instruction.h"
 #include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
-#include "models/numerics/word.h"
 #include "sim/check/vectors/bit_array.h"
 
 #include <cstddef>

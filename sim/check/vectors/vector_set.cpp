@@ -69,7 +69,7 @@ class SetReader {
       }
     }
     if (!unused.empty()) {
-      throw base::InputError(fmt::format("{}: array '{}' is not understood", shown_, fmt::join(unused, "', '")));
+      io::refuse("{}: array '{}' is not understood", shown_, fmt::join(unused, "', '"));
     }
     if (set_.outputs.empty()) {
       throw base::InputError(shown_ + ": the set has no result array");
@@ -103,8 +103,7 @@ class SetReader {
 
   BitArray array(const std::string& name) {
     if (!has(name)) {
-      throw base::InputError(
-          fmt::format("{}: {}.{}.npy is missing", shown_, io::printable(stem_.filename().string()), name));
+      io::refuse("{}: {}.{}.npy is missing", shown_, io::printable(stem_.filename().string()), name);
     }
     used_.insert(name);
     return read_bit_array(arrays_[name]);
@@ -117,7 +116,7 @@ class SetReader {
   /// Where the json says how large D is, it says what the arrays say.
   void require_extent(std::string_view key, std::size_t extent_of_arrays, std::string_view of) const {
     if (object_.has(key) && extent(key) != extent_of_arrays) {
-      (object_.place() / key).fail(fmt::format("{} is not the {} {}", extent(key), extent_of_arrays, of));
+      (object_.place() / key).fail("{} is not the {} {}", extent(key), extent_of_arrays, of);
     }
   }
 
@@ -188,7 +187,7 @@ class SetReader {
       for (const auto& [name, kept] : {std::pair("E", &set_.registers), {"sel", &set_.selectors}}) {
         *kept = array(name);
         if ((*kept)->shape.empty() || (*kept)->shape.front() != set_.cases()) {
-          throw base::InputError(fmt::format("{}: {} must hold one entry per case", shown_, name));
+          io::refuse("{}: {} must hold one entry per case", shown_, name);
         }
       }
       if (instruction.a_type == DataType::kTf32) {
@@ -285,8 +284,7 @@ class SetReader {
 
   void require(const BitArray& array, const std::vector<std::size_t>& shape, const std::string& name) const {
     if (array.shape != shape) {
-      throw base::InputError(fmt::format("{}: {} must be [{}], not [{}]", shown_, name, fmt::join(shape, ", "),
-                                         fmt::join(array.shape, ", ")));
+      io::refuse("{}: {} must be [{}], not [{}]", shown_, name, fmt::join(shape, ", "), fmt::join(array.shape, ", "));
     }
   }
 
@@ -314,9 +312,9 @@ class SetReader {
       }
     }
     if (!deepest) {
-      object_.place().fail(fmt::format("{} has no {} whose depth divides {} over {} and {} to {}", target.name,
-                                       is_wgmma ? "wgmma" : "mma", k, numerics::name(a), numerics::name(b),
-                                       numerics::name(accumulator)));
+      object_.place().fail("{} has no {} whose depth divides {} over {} and {} to {}", target.name,
+                           is_wgmma ? "wgmma" : "mma", k, numerics::name(a), numerics::name(b),
+                           numerics::name(accumulator));
     }
     return *deepest;
   }
@@ -347,13 +345,12 @@ class SetReader {
     const std::size_t cases = extent("cases");
     if (output.expected.shape != std::vector{operands.cases(), operands.rows(), operands.columns()} ||
         output.expected.element_bytes != element_bytes(output.instruction.accumulator) || operands.cases() != cases) {
-      throw base::InputError(fmt::format("{}: {} must be [{}, {}, {}] of {} bytes each", shown_, output.name, cases,
-                                         operands.rows(), operands.columns(),
-                                         element_bytes(output.instruction.accumulator)));
+      io::refuse("{}: {} must be [{}, {}, {}] of {} bytes each", shown_, output.name, cases, operands.rows(),
+                 operands.columns(), element_bytes(output.instruction.accumulator));
     }
     const std::size_t mask_bytes = (operands.rows() * operands.columns() + 7) / 8;
     if (set_.contested && (set_.contested->element_bytes != 1 || set_.contested->bits.size() != cases * mask_bytes)) {
-      throw base::InputError(fmt::format("{}: contested must hold {} bytes per case", shown_, mask_bytes));
+      io::refuse("{}: contested must hold {} bytes per case", shown_, mask_bytes);
     }
     if (set_.category_of_case && set_.category_of_case->bits.size() != cases) {
       throw base::InputError(shown_ + ": cat must hold one element per case");
@@ -400,14 +397,14 @@ std::vector<std::filesystem::path> find_vector_sets(const std::filesystem::path&
       }
     }
   } catch (const std::filesystem::filesystem_error& failure) {
-    throw base::InputError(fmt::format("{}: cannot be listed: {}", shown, failure.code().message()));
+    io::refuse("{}: cannot be listed: {}", shown, failure.code().message());
   }
   for (const std::filesystem::path& array : arrays) {
     // "<stem>.<array>.npy" belongs to "<stem>.json".
     const std::filesystem::path stem = array.parent_path() / array.stem().stem();
     if (!sets.contains(stem.string() + ".json")) {
-      throw base::InputError(fmt::format("{}: belongs to no array set ({}.json is missing)",
-                                         io::printable(array.string()), io::printable(stem.string())));
+      io::refuse("{}: belongs to no array set ({}.json is missing)", io::printable(array.string()),
+                 io::printable(stem.string()));
     }
   }
   if (sets.empty()) {

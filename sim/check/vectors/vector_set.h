@@ -42,8 +42,7 @@ struct VectorSet {
   bool from_hardware = false;
   MmaOperands operands;  ///< its c is that of no output: see VectorOutput
   std::vector<VectorOutput> outputs;
-  /// Elements on which the published models disagree; bits over M*N per case. Nothing: the set
-  /// does not say.
+  /// Elements on which the published models disagree; bits over M*N per case. Nothing: the set does not say.
   std::optional<BitArray> contested;
   std::vector<std::string> categories;       ///< names
   std::optional<BitArray> category_of_case;  ///< index into them

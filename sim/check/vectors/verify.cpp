@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/vectors/verify.h"
 
-#include "models/base/error.h"
+#include "models/batched/parallel.h"
 #include "sim/check/vectors/mma_batch.h"
 #include "sim/check/vectors/vector_set.h"
 #include "sim/io/text_file.h"
@@ -15,7 +15,6 @@
 #include <cmath>
 #include <exception>
 #include <string>
-#include <system_error>
 #include <thread>
 
 namespace sptc::check::vectors {
@@ -24,95 +23,61 @@ namespace {
 using mma::Profile;
 using mma::StepRules;
 
-/// What one output is computed with.
+/// What the words of one output are compared with.
 struct Arithmetic {
   StepRules rules;                    ///< of the profile that was asked for
   std::optional<StepRules> unmarked;  ///< those of MMA-Sim, where only they tell contested words
+  bool uses_marks = false;            ///< else contested words are compared, too
 };
 
 Arithmetic arithmetic_of(const VectorSet& set, const VectorOutput& output, Profile profile) {
   const StepRules rules = mma::instruction_rules(output.target, output.instruction, output.grouping);
   const bool exact = rules.is_integer() || rules.is_f64();
-  Arithmetic result{mma::with_profile(rules, profile), std::nullopt};
-  if (profile == Profile::kHardware && !set.from_hardware && !exact && !set.contested) {
+  const bool hardware = profile == Profile::kHardware;
+  Arithmetic result{mma::with_profile(rules, profile), std::nullopt, hardware && set.contested};
+  if (hardware && !set.from_hardware && !exact && !set.contested) {
     result.unmarked = mma::with_profile(rules, Profile::kMmaSim);
   }
   return result;
 }
 
-class OutputComparison {
- public:
-  OutputComparison(const VectorSet& set, const VectorOutput& output, Profile profile, VerifiedSet& verified)
-      : set_(set),
-        output_(output),
-        arithmetic_(arithmetic_of(set, output, profile)),
-        uses_marks_(profile == Profile::kHardware && set.contested.has_value()),
-        operands_(set.operands),
-        verified_(verified) {
-    operands_.c = output.c;
+/// Compares one word of `output`; `operands` are those of the set, with its C.
+void compare(const VectorSet& set, const VectorOutput& output, const MmaOperands& operands,
+             const Arithmetic& arithmetic, std::size_t index, std::size_t row, std::size_t column,
+             VerifiedSet& verified) {
+  if (arithmetic.uses_marks && set.is_contested(index, row, column)) {
+    ++verified.contested;
+    return;
   }
-
-  void run() {
-    for (std::size_t index = 0; index < operands_.cases(); ++index) {
-      for (std::size_t row = 0; row < operands_.rows(); ++row) {
-        for (std::size_t column = 0; column < operands_.columns(); ++column) {
-          compare(index, row, column);
-        }
-      }
-    }
-  }
-
-  const StepRules& rules() const { return arithmetic_.rules; }
-
- private:
-  void compare(std::size_t index, std::size_t row, std::size_t column) {
-    if (uses_marks_ && set_.is_contested(index, row, column)) {
-      ++verified_.contested;
+  const DotOperands dotted = dot_operands(operands, output.instruction, index, row, column);
+  const std::uint64_t expected = output.expected.at(index, row, column);
+  const std::uint64_t computed = dot(dotted, output.instruction, arithmetic.rules);
+  const auto is_nan = [](std::uint64_t word) { return std::isnan(std::bit_cast<double>(word)); };
+  if (computed != expected) {
+    if (arithmetic.unmarked && dot(dotted, output.instruction, *arithmetic.unmarked) == expected) {
+      ++verified.contested;
       return;
     }
-    const DotOperands operands = dot_operands(operands_, output_.instruction, index, row, column);
-    const std::uint64_t expected = output_.expected.at(index, row, column);
-    const std::uint64_t computed = dot(operands, output_.instruction, rules());
-    const bool same = computed == expected;
-    if (!same && arithmetic_.unmarked && dot(operands, output_.instruction, *arithmetic_.unmarked) == expected) {
-      ++verified_.contested;
+    // MMA-Sim takes the bits of a NaN of f64 from its host.
+    if (!set.from_hardware && arithmetic.rules.is_f64() && is_nan(expected) && is_nan(computed)) {
+      ++verified.corrected;
       return;
     }
-    if (!same && is_corrected(expected, computed)) {
-      ++verified_.corrected;
-      return;
-    }
-    ++verified_.elements;
-    if (same) {
-      return;
-    }
-    ++verified_.mismatches;
-    if (!verified_.first) {
-      const int bytes = output_.expected.element_bytes;
-      verified_.first = {output_.name,
-                         set_.category(index),
-                         index,
-                         row,
-                         column,
-                         hex_bits(expected, bytes),
-                         hex_bits(computed, bytes),
-                         diagnose(operands, output_.instruction, rules(), expected)};
+    ++verified.mismatches;
+    if (!verified.first) {
+      const int bytes = output.expected.element_bytes;
+      verified.first = {output.name,
+                        set.category(index),
+                        index,
+                        row,
+                        column,
+                        hex_bits(expected, bytes),
+                        hex_bits(computed, bytes),
+                        diagnose(dotted, output.instruction, arithmetic.rules, expected)};
     }
   }
-
-  /// Whether both are NaN of f64, whose bits MMA-Sim takes from its host.
-  bool is_corrected(std::uint64_t expected, std::uint64_t computed) const {
-    const auto is_nan = [](std::uint64_t word) { return std::isnan(std::bit_cast<double>(word)); };
-    return !set_.from_hardware && rules().is_f64() && is_nan(expected) && is_nan(computed);
-  }
-
-  const VectorSet& set_;
-  const VectorOutput& output_;
-  Arithmetic arithmetic_;
-  bool uses_marks_;
-  MmaOperands operands_;
-  VerifiedSet& verified_;
-};
+  ++verified.elements;
+}
 
 void append(std::string& list, const std::string& item) {
   if (list.find(item) == std::string::npos) {
@@ -127,15 +92,22 @@ VerifiedSet verify_set(const std::filesystem::path& file, const std::filesystem:
   verified.family = set.family;
   verified.cases = set.cases();
   for (const VectorOutput& output : set.outputs) {
-    OutputComparison comparison(set, output, profile, verified);
-    comparison.run();
+    const Arithmetic arithmetic = arithmetic_of(set, output, profile);
+    MmaOperands operands = set.operands;
+    operands.c = output.c;
+    for (std::size_t index = 0; index < operands.cases(); ++index) {
+      for (std::size_t row = 0; row < operands.rows(); ++row) {
+        for (std::size_t column = 0; column < operands.columns(); ++column) {
+          compare(set, output, operands, arithmetic, index, row, column, verified);
+        }
+      }
+    }
     append(verified.instruction, output.instruction.ptx_name());
-    append(verified.evidence, std::string(mma::name(comparison.rules().evidence)));
+    append(verified.evidence, std::string(mma::name(arithmetic.rules.evidence)));
   }
   if (verified.elements == 0) {
-    throw base::InputError(
-        fmt::format("{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
-                    io::printable(file.string()), verified.contested));
+    io::refuse("{}: nothing is compared: all {} words are contested (--profile mma-sim compares them)",
+               io::printable(file.string()), verified.contested);
   }
   return verified;
 }
@@ -177,26 +149,16 @@ VerifyResult verify(const std::filesystem::path& directory, Profile profile, Unk
   VerifyResult result{profile, std::vector<VerifiedSet>(files.size())};
   std::vector<std::exception_ptr> errors(files.size());
   std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < files.size(); i = next++) {
+  const auto threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
+  batched::for_row_ranges(files.size(), threads, [&](std::size_t /*begin*/, std::size_t /*end*/) {
+    for (std::size_t i = next++; i < files.size(); i = next++) {  // each thread takes the next file
       try {
         result.sets[i] = verify_set(files[i], directory, profile);
       } catch (...) {
         errors[i] = std::current_exception();
       }
     }
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::max(1U, std::thread::hardware_concurrency()); ++i) {
-      try {
-        threads.emplace_back(work);
-      } catch (const std::system_error&) {
-        break;  // no more can be started: those that are there do all
-      }
-    }
-    work();
-  }
+  });
   VerifyResult known{profile, {}};
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!errors[i]) {
@@ -227,9 +189,8 @@ std::string verify_text(const VerifyResult& result) {
                         set.mismatches);
     if (set.corrected > 0) {
       text += fmt::format(
-          "  {} words left out differ in the bits of a NaN of f64 alone: this model has those of "
-          "its host, and captures of an H100 and an H200 those that are computed "
-          "(tests/hardware/DEVIATIONS.md)\n",
+          "  {} words left out differ in the bits of a NaN of f64 alone: this model has those of its host, and "
+          "captures of an H100 and an H200 those that are computed (tests/hardware/DEVIATIONS.md)\n",
           set.corrected);
     }
     if (set.first) {
@@ -244,11 +205,10 @@ std::string verify_text(const VerifyResult& result) {
     }
   }
   const VerifiedSet sum = totals(result);
-  text += fmt::format(
-      "profile {}: {} files, {} cases, {} elements compared, {} contested left out, {}{} "
-      "mismatches\n",
-      profile_name(result.profile), result.sets.size(), sum.cases, sum.elements, sum.contested,
-      sum.corrected > 0 ? fmt::format("{} corrected by captures, ", sum.corrected) : "", sum.mismatches);
+  text +=
+      fmt::format("profile {}: {} files, {} cases, {} elements compared, {} contested left out, {}{} mismatches\n",
+                  profile_name(result.profile), result.sets.size(), sum.cases, sum.elements, sum.contested,
+                  sum.corrected > 0 ? fmt::format("{} corrected by captures, ", sum.corrected) : "", sum.mismatches);
   return text;
 }
 

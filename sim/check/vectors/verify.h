@@ -5,7 +5,6 @@
 #include "sim/check/vectors/diagnosis.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

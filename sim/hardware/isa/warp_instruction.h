@@ -85,6 +85,13 @@ struct WarpInstruction {
   }
 };
 
+/// Appends an instruction to `code`, for the caller to fill in.
+inline WarpInstruction& add(std::vector<WarpInstruction>& code, Opcode opcode) {
+  code.emplace_back();
+  code.back().opcode = opcode;
+  return code.back();
+}
+
 /// A stretch of k-tiles of one output tile that a CTA works on.
 struct WorkSegment {
   std::int64_t output_tile = 0;

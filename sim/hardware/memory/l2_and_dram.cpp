@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/hardware/memory/l2_and_dram.h"
 
-#include "sim/hardware/memory/owning_partition.h"
-
 #include <algorithm>
 #include <bit>
 
@@ -44,9 +42,7 @@ bool L2AndDram::is_left(std::uint64_t block, isa::Operand operand) {
     return false;
   }
   asked_for_[index] = true;
-  const std::uint64_t scattered = (block * 0x9E3779B97F4A7C15U) >> 11;
-  constexpr double kAll = 9007199254740992.0;  // 2^53
-  return static_cast<double>(scattered) < share * kAll;
+  return is_in_share(block, share);
 }
 
 std::size_t L2AndDram::owner_of(std::uint64_t block) const {

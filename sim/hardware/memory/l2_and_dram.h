@@ -3,16 +3,39 @@
 
 #include "sim/base/cache_tags.h"
 #include "sim/hardware/isa/warp_instruction.h"
-#include "sim/hardware/memory/l2_contents.h"
 #include "sim/hardware/memory/memory_spec.h"
 #include "sim/hardware/memory/transfer_limits.h"
 #include "sim/hardware/sm/memory_range.h"
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace sptc::memory {
+
+/// Bytes of the pieces in which addresses are spread over the partitions of the L2.
+inline constexpr std::uint64_t kOwnedBytes = 4096;
+
+/// The partition, of one or two, that owns `address`.
+inline std::size_t owning_partition(std::uint64_t address, std::size_t partitions) {
+  const std::uint64_t scattered = (address / kOwnedBytes * 0x9E3779B97F4A7C15U) >> 40;
+  return scattered & (partitions - 1);
+}
+
+/// The partition, of one or two, that SM `sm` asks: whether the binary digits of its number have an
+/// odd sum. Which SMs sit where is not published; this order lets a small grid load both partitions
+/// and repeats nothing.
+constexpr int partition_of_sm(int sm, int partitions) {
+  return std::popcount(static_cast<unsigned>(sm)) & (partitions - 1);
+}
+
+/// Whether `block` of the L2 is one of the `share` of all that launches before have left, or that are
+/// written where they were.
+inline bool is_in_share(std::uint64_t block, double share) {
+  constexpr double kAll = 9007199254740992.0;  // 2^53
+  return static_cast<double>((block * 0x9E3779B97F4A7C15U) >> 11) < share * kAll;
+}
 
 /// L2 and DRAM as all SMs see them. An SM asks the L2 partition of its half of the GPU; what that
 /// one does not hold comes from the partition that owns the address, or from the DRAM behind it,

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "sim/base/throughput.h"
-#include "sim/hardware/memory/l2_contents.h"
 #include "sim/hardware/memory/memory_bytes.h"
 #include "sim/hardware/memory/memory_spec.h"
 #include "sim/hardware/sm/memory_range.h"
@@ -12,6 +11,15 @@
 #include <vector>
 
 namespace sptc::memory {
+
+/// What launches before have left in the L2 for a grid.
+struct L2Contents {
+  double resident_a = 0;   ///< share of A, with its metadata,
+  double resident_b = 0;   ///< and of B
+  double resident_d = 0;   ///< share of D that is written where it was: DRAM has not taken it
+  double dirty_bytes = 0;  ///< of the rest of D: DRAM has yet to take them
+  double share = 1;        ///< of its capacity that the L2 keeps: see GridReuse::l2_share_of
+};
 
 /// What a transaction moves over each part of the memory system.
 struct Transfer {

@@ -25,42 +25,15 @@ unsigned char* data_of_length(std::int64_t bytes) {
 }  // namespace
 
 /// A request of a sub-partition on its way to global memory and back.
-struct AsyncCopyUnit::Transaction : public tlm::tlm_generic_payload {
-  explicit Transaction(tlm::tlm_mm_interface* pool) : tlm::tlm_generic_payload(pool) { set_extension(&info); }
+struct AsyncCopyUnit::Transaction : public RequestedTransaction {
+  explicit Transaction(tlm::tlm_mm_interface* pool) : RequestedTransaction(pool) { set_extension(&info); }
   ~Transaction() override { clear_extension(&info); }
 
   RequestInfo info;
   std::size_t sub_partition = 0;
   CopyDone done;
-  MemoryRange range;         ///< as asked for: an interconnect may rewrite the address of the payload
   bool bulk = false;         ///< of TMA: kilobytes, where a warp's cp.async are a few cycles
-  std::int64_t due = 0;      ///< cycle in which the response has come
   std::int64_t through = 0;  ///< in which the banks have taken it
-  bool owes_end = false;     ///< END_RESP is still to be sent
-};
-
-/// Transactions for use again, once their last reference is released.
-class AsyncCopyUnit::Pool : public tlm::tlm_mm_interface {
- public:
-  Transaction* allocate() {
-    if (free_.empty()) {
-      all_.push_back(std::make_unique<Transaction>(this));
-      free_.push_back(all_.back().get());
-    }
-    Transaction* const transaction = free_.back();
-    free_.pop_back();
-    transaction->acquire();
-    return transaction;
-  }
-
-  void free(tlm::tlm_generic_payload* payload) override {
-    payload->reset();  // of extensions that a memory has left for us to delete
-    free_.push_back(static_cast<Transaction*>(payload));
-  }
-
- private:
-  std::vector<std::unique_ptr<Transaction>> all_;
-  std::vector<Transaction*> free_;
 };
 
 AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec,
@@ -76,12 +49,14 @@ AsyncCopyUnit::AsyncCopyUnit(const sc_core::sc_module_name& name, const base::Cl
       bulk_fill_(spec.bulk_fill_bytes_per_cycle),
       bulk_edge_(spec.bulk_edge_elements_per_cycle),
       shared_memory_bytes_per_cycle_(spec.shared_memory_bytes_per_cycle().count()),
-      pool_(std::make_unique<Pool>()) {
+      pool_(std::make_unique<TransactionPool<Transaction>>()),
+      requester_(
+          "a memory", clock, memory, [this](std::int64_t cycle) { wake_at(cycle); }, 1) {
   run_on();
   for (auto& port : request_in) {
     sensitive << port;
   }
-  memory.register_nb_transport_bw(this, &AsyncCopyUnit::on_response);
+  memory.register_nb_transport_bw(&requester_, &Requester::on_response);
 }
 
 AsyncCopyUnit::~AsyncCopyUnit() = default;
@@ -92,7 +67,11 @@ void AsyncCopyUnit::on_event() {
       accept(i, request_in[i]->read());
     }
   }
-  send();
+  while (!queue_.empty() && requester_.can_send()) {
+    Transaction* const transaction = queue_.front();
+    queue_.pop_front();
+    requester_.send(*transaction);
+  }
   answer_hits();
   if (!filling_.empty() && filling_.front()->due < now()) {
     shared_memory_.settle_writes();
@@ -100,14 +79,7 @@ void AsyncCopyUnit::on_event() {
       finish(*transaction, std::max(transaction->through, transaction->due + 1));
     }
   }
-  for (Transaction* transaction : std::exchange(responded_, {})) {
-    if (transaction->due > now()) {  // answered with a delay
-      responded_.push_back(transaction);
-      wake_at(transaction->due);
-    } else {
-      arrive(*transaction);
-    }
-  }
+  requester_.take_responses([this](RequestedTransaction& one) { arrive(static_cast<Transaction&>(one)); });
 }
 
 void AsyncCopyUnit::accept(std::size_t sub_partition, const CopyRequest& request) {
@@ -125,39 +97,24 @@ void AsyncCopyUnit::accept(std::size_t sub_partition, const CopyRequest& request
     return;
   }
   if (to_registers && l1_.holds(range)) {
-    hit(sub_partition, done, range.bytes);
+    // Three cycles of the latency are those of request, look-up and answer.
+    hits_.push_back({sub_partition, done, shared_memory_.claim(base::Bytes(range.bytes)) + l1_latency_ - 3});
+    wake_at(hits_.back().due);
     return;
   }
-  Transaction* const transaction = pool_->allocate();
-  transaction->info.operand = request.instruction->operand;
-  transaction->info.readers = range.readers;
-  transaction->info.instruction = request.instruction;
-  transaction->info.cta = request.cta;
-  transaction->info.tile = request.tile;
-  transaction->info.warp = request.warp;
-  transaction->info.waited_for = MemoryLevel::kLatency;
-  transaction->sub_partition = sub_partition;
-  transaction->range = range;
-  transaction->owes_end = false;
-  transaction->bulk = request.instruction->bulk;
-  transaction->done = done;
-  transaction->set_command(is_store ? tlm::TLM_WRITE_COMMAND : tlm::TLM_READ_COMMAND);
-  transaction->set_address(range.address);
-  transaction->set_data_ptr(data_of_length(range.bytes));
-  transaction->set_data_length(static_cast<unsigned>(range.bytes));
-  transaction->set_streaming_width(static_cast<unsigned>(range.bytes));
-  transaction->set_byte_enable_ptr(nullptr);
-  transaction->set_dmi_allowed(false);
-  transaction->set_response_status(tlm::TLM_INCOMPLETE_RESPONSE);
-  queue_.push_back(transaction);
+  Transaction& transaction = pool_->request(range, is_store, data_of_length(range.bytes));
+  transaction.info.operand = request.instruction->operand;
+  transaction.info.readers = range.readers;
+  transaction.info.instruction = request.instruction;
+  transaction.info.cta = request.cta;
+  transaction.info.tile = request.tile;
+  transaction.info.warp = request.warp;
+  transaction.info.waited_for = MemoryLevel::kLatency;
+  transaction.sub_partition = sub_partition;
+  transaction.bulk = request.instruction->bulk;
+  transaction.done = done;
+  queue_.push_back(&transaction);
   ++under_way_;
-}
-
-void AsyncCopyUnit::hit(std::size_t sub_partition, const CopyDone& done, std::int64_t bytes) {
-  // Three cycles of the latency are those of request, look-up and answer.
-  const std::int64_t due = shared_memory_.claim(base::Bytes(bytes)) + l1_latency_ - 3;
-  hits_.push_back({sub_partition, done, due});
-  wake_at(due);
 }
 
 void AsyncCopyUnit::answer_hits() {
@@ -169,68 +126,7 @@ void AsyncCopyUnit::answer_hits() {
   }
 }
 
-void AsyncCopyUnit::send() {
-  while (open_ == nullptr && !queue_.empty()) {
-    if (next_request_cycle_ > now()) {
-      wake_at(next_request_cycle_);
-      return;
-    }
-    Transaction* const transaction = queue_.front();
-    queue_.pop_front();
-    open_ = transaction;
-    tlm::tlm_phase phase = tlm::BEGIN_REQ;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    const tlm::tlm_sync_enum answer = memory->nb_transport_fw(*transaction, phase, delay);
-    const bool responded = answer == tlm::TLM_COMPLETED || (answer == tlm::TLM_UPDATED && phase == tlm::BEGIN_RESP);
-    if (responded || (answer == tlm::TLM_UPDATED && phase == tlm::END_REQ)) {
-      end_request(delay, now());
-    }
-    if (responded) {
-      transaction->owes_end = answer == tlm::TLM_UPDATED;
-      respond(*transaction, delay);
-    }
-  }
-}
-
-void AsyncCopyUnit::end_request(const sc_core::sc_time& delay, std::int64_t earliest) {
-  open_ = nullptr;
-  next_request_cycle_ = std::max(clock().cycle_from(clock().time() + delay), earliest);
-}
-
-tlm::tlm_sync_enum AsyncCopyUnit::on_response(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,
-                                              sc_core::sc_time& delay) {
-  if (phase > tlm::END_RESP) {
-    return tlm::TLM_ACCEPTED;  // of an extended protocol, to be ignored
-  }
-  auto& transaction = static_cast<Transaction&>(payload);
-  const bool is_open = &transaction == open_;
-  base::ensure(phase == tlm::BEGIN_RESP || (phase == tlm::END_REQ && is_open),
-               "a memory answered with a phase outside the base protocol");
-  if (is_open) {  // either phase ends the request
-    end_request(delay, now() + 1);
-    wake_at(next_request_cycle_);
-  }
-  if (phase == tlm::END_REQ) {
-    return tlm::TLM_ACCEPTED;
-  }
-  respond(transaction, delay);
-  phase = tlm::END_RESP;
-  return tlm::TLM_UPDATED;
-}
-
-void AsyncCopyUnit::respond(Transaction& transaction, const sc_core::sc_time& delay) {
-  transaction.due = clock().cycle_of(clock().time() + delay) + 1;
-  responded_.push_back(&transaction);
-  wake_at(now() + 1);
-}
-
 void AsyncCopyUnit::arrive(Transaction& transaction) {
-  base::ensure(transaction.get_response_status() == tlm::TLM_OK_RESPONSE, "a memory refused a transaction");
-  if (transaction.owes_end) {
-    tlm::tlm_phase phase = tlm::END_RESP;
-    sc_core::sc_time delay = sc_core::SC_ZERO_TIME;
-    memory->nb_transport_fw(transaction, phase, delay);
-  }
   if (!transaction.is_read()) {
     finish(transaction, now());
   } else if (!transaction.bulk) {

@@ -2,7 +2,6 @@
 #include "sim/hardware/sm/cta_unit.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace sptc::sm {
 
@@ -104,10 +103,6 @@ void CtaUnit::announce(const WarpCommand& command) {
   for (auto& port : command_out) {
     port->write_after(command, barrier_latency_ - 1);
   }
-}
-
-std::vector<CtaRecord> CtaUnit::take_records() {
-  return std::exchange(records_, {});
 }
 
 }  // namespace sptc::sm

@@ -7,6 +7,7 @@
 #include "sim/hardware/sm/tokens.h"
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sptc::sm {
@@ -32,7 +33,7 @@ class CtaUnit : public base::Module {
   CtaUnit(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec);
 
   /// CTAs in the order in which they ended; taking them empties the log.
-  std::vector<CtaRecord> take_records();
+  std::vector<CtaRecord> take_records() { return std::exchange(records_, {}); }
 
  protected:
   void on_event() override;

@@ -5,6 +5,7 @@
 #include "sim/hardware/sm/memory_range.h"
 #include "sim/hardware/sm/sm_spec.h"
 
+#include <cstdint>
 #include <optional>
 
 namespace sptc::sm {
@@ -20,12 +21,31 @@ class L1Cache {
   explicit L1Cache(const SmSpec& spec) : array_(spec.l1_and_shared_memory) { start({}); }
 
   /// Empties it and gives it what `shared_memory` bytes of shared memory leave.
-  void start(base::Bytes shared_memory);
+  void start(base::Bytes shared_memory) {
+    tags_.reset();
+    if (array_ > shared_memory) {
+      tags_.emplace(base::Bytes(array_.count() - shared_memory.count()));
+    }
+  }
 
   /// Whether all of `range` is there; marks it as used.
-  bool holds(const MemoryRange& range);
+  bool holds(const MemoryRange& range) {
+    bool all = tags_.has_value();
+    base::CacheTags::for_each_block(
+        range.address, range.bytes, [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
+          all = all && (base::CacheTags::sectors(first, last) & ~tags_->use(block).present) == 0;
+        });
+    return all;
+  }
   /// Keeps `range`, which a load has brought.
-  void fill(const MemoryRange& range);
+  void fill(const MemoryRange& range) {
+    if (tags_) {
+      base::CacheTags::for_each_block(range.address, range.bytes,
+                                      [&](std::uint64_t block, std::int64_t first, std::int64_t last) {
+                                        tags_->insert(block, base::CacheTags::sectors(first, last), 0, 0);
+                                      });
+    }
+  }
 
  private:
   base::Bytes array_;

@@ -20,11 +20,6 @@ std::int64_t by_registers(std::int64_t warps, const CtaResources& cta, const SmS
   return per_partition * sm.sub_partitions / warps;
 }
 
-std::int64_t shared_memory_of_cta(const CtaResources& cta, const SmSpec& sm) {
-  return base::round_up(cta.shared_memory.count() + sm.reserved_shared_memory_per_cta.count(),
-                        std::max<std::int64_t>(1, sm.shared_memory_allocation_unit.count()));
-}
-
 }  // namespace
 
 std::vector<base::Bytes> carve_outs(const SmSpec& sm) {
@@ -45,7 +40,8 @@ Occupancy occupancy(const CtaResources& cta, const SmSpec& sm) {
   // others stay empty.
   const std::int64_t warps =
       base::round_up(base::ceil_div(cta.threads, kThreadsPerWarp), std::int64_t{sm.sub_partitions});
-  const std::int64_t shared = shared_memory_of_cta(cta, sm);
+  const std::int64_t shared = base::round_up(cta.shared_memory.count() + sm.reserved_shared_memory_per_cta.count(),
+                                             std::max<std::int64_t>(1, sm.shared_memory_allocation_unit.count()));
   const std::array<std::pair<std::int64_t, std::string_view>, 4> limits{
       {{by_registers(warps, cta, sm), "registers"},
        {shared > 0 ? sm.shared_memory.count() / shared : sm.max_ctas, "shared memory"},

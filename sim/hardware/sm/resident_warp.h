@@ -7,6 +7,7 @@
 #include "sim/hardware/sm/scoreboard.h"
 #include "sim/hardware/sm/tokens.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace sptc::sm {
@@ -44,10 +45,30 @@ struct ResidentWarp {
 
   /// First cycle in which the next instruction may issue, as far as that depends on the warp; 0 where nothing is in
   /// the way, kUnknown where a report has to come first.
-  std::int64_t ready_at() const;
+  std::int64_t ready_at() const {
+    if (at_barrier || cursor.done()) {
+      return kUnknown;
+    }
+    const isa::WarpInstruction& instruction = cursor.instruction();
+    switch (instruction.opcode) {
+      case isa::Opcode::kWgmmaWait:
+        return wgmma.at_most(instruction.pending_groups) ? 0 : kUnknown;
+      case isa::Opcode::kWaitTile:
+        return cursor.iteration() < tiles_arrived ? 0 : kUnknown;
+      case isa::Opcode::kWaitStage:
+        return cursor.iteration() < tiles_freed + instruction.stages ? 0 : kUnknown;
+      default:
+        break;
+    }
+    if (instruction.opcode == isa::Opcode::kWaitCopies && !copies.at_most(instruction.copy_groups)) {
+      return kUnknown;
+    }
+    const std::int64_t ready = scoreboard.ready_at(instruction);
+    return instruction.opcode == isa::Opcode::kMma ? std::max(ready, next_mma) : ready;
+  }
 
   /// Cycle from which on nothing is under way.
-  std::int64_t idle_at() const;
+  std::int64_t idle_at() const { return wgmma.idle() && copies.idle() ? scoreboard.idle_at() : kUnknown; }
 
   /// Whether the next instruction is an elided load from shared memory, which may be sent early
   /// (SubPartition::issue_ahead()).
@@ -60,7 +81,18 @@ struct ResidentWarp {
 
   /// How many matrix instructions alike follow each other from the cursor on: at least 1, and no more than are worth
   /// counting.
-  int count_mmas_ahead() const;
+  int count_mmas_ahead() const {
+    constexpr int kEnough = 1024;
+    const isa::WarpInstruction& first = cursor.instruction();
+    isa::WarpCursor ahead = cursor;
+    int count = 0;
+    do {
+      // Runs end with the section; the next one may go on.
+      count += ahead.instruction().run;
+      ahead.advance_by(ahead.instruction().run);
+    } while (count < kEnough && !ahead.done() && ahead.instruction().is_like(first));
+    return std::min(count, kEnough);
+  }
 };
 
 }  // namespace sptc::sm

@@ -7,15 +7,6 @@
 #include <utility>
 
 namespace sptc::sm {
-namespace {
-
-std::int64_t wavefronts_of(const isa::WarpInstruction& instruction, std::int64_t wavefront_bytes) {
-  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
-  const std::int64_t bytes = is_store ? instruction.a.bytes() : instruction.d.bytes();
-  return base::ceil_div(bytes, wavefront_bytes) * instruction.conflict_ways;
-}
-
-}  // namespace
 
 SharedMemory::SharedMemory(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : base::Module(name, clock),
@@ -85,10 +76,11 @@ void SharedMemory::answer(std::size_t index, const LoadRequest& request) {
 
 std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request) {
   const isa::WarpInstruction& instruction = *request.instruction;
-  const bool counts =
-      instruction.opcode != isa::Opcode::kStoreShared && instruction.operand != isa::Operand::kPartialSum;
-  loaded_bytes_ += counts ? instruction.d.bytes() : 0;
-  const std::int64_t wavefronts = wavefronts_of(instruction, wavefront_bytes_);
+  const bool is_store = instruction.opcode == isa::Opcode::kStoreShared;
+  loaded_bytes_ += is_store || instruction.operand == isa::Operand::kPartialSum ? 0 : instruction.d.bytes();
+  const std::int64_t wavefronts =
+      base::ceil_div(is_store ? instruction.a.bytes() : instruction.d.bytes(), wavefront_bytes_) *
+      instruction.conflict_ways;
   const std::int64_t through_banks = banks_.reserve(request.arrival_cycle, wavefronts * wavefront_bytes_);
   return std::max(through_banks, pace_[index].reserve(request.arrival_cycle, wavefronts * wavefront_cycles_));
 }
@@ -96,10 +88,6 @@ std::int64_t SharedMemory::access(std::size_t index, const LoadRequest& request)
 std::int64_t SharedMemory::claim(base::Bytes bytes) {
   settle_writes();
   return banks_.reserve(now(), bytes.count());
-}
-
-void SharedMemory::write(base::Bytes bytes, std::int64_t& through) {
-  writes_.push_back({now(), bytes.count(), &through});
 }
 
 void SharedMemory::settle_writes() {

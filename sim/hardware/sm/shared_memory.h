@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace sptc::sm {
@@ -43,7 +42,7 @@ class SharedMemory : public base::Module {
 
   /// Occupies the banks for what TMA writes, behind all that comes in this cycle. Sets `through` to the cycle in which
   /// the last of it is through, at the latest by settle_writes() in a later cycle.
-  void write(base::Bytes bytes, std::int64_t& through);
+  void write(base::Bytes bytes, std::int64_t& through) { writes_.push_back({now(), bytes.count(), &through}); }
   /// Serves all that came before this cycle, so that `through` of each write is known.
   void settle_writes();
 

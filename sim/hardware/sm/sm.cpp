@@ -13,16 +13,6 @@ std::string indexed(const char* name, int index) {
 
 }  // namespace
 
-Sm::Links::Links(int index, const base::Clock& clock)
-    : command(indexed("command", index).c_str(), clock, 1),
-      report(indexed("report", index).c_str(), clock, 1),
-      load(indexed("load", index).c_str(), clock, 1),
-      load_done(indexed("load_done", index).c_str(), clock, 1),
-      wgmma(indexed("wgmma", index).c_str(), clock, 1),
-      wgmma_done(indexed("wgmma_done", index).c_str(), clock, 1),
-      copy(indexed("copy", index).c_str(), clock, 1),
-      copy_done(indexed("copy_done", index).c_str(), clock, 1) {}
-
 Sm::Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : sc_core::sc_module(name),
       cta_unit("cta_unit", clock, spec),
@@ -38,18 +28,16 @@ Sm::Sm(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSp
   cta_unit.done_out(done_out);
   for (int i = 0; i < spec.sub_partitions; ++i) {
     sub_partitions.push_back(std::make_unique<SubPartition>(indexed("sub_partition", i).c_str(), clock, spec));
-    links_.push_back(std::make_unique<Links>(i, clock));
-    Links& links = *links_.back();
     SubPartition& partition = *sub_partitions.back();
     const auto index = static_cast<std::size_t>(i);
-    base::connect(cta_unit.command_out[index], links.command, partition.command_in);
-    base::connect(partition.report_out, links.report, cta_unit.report_in[index]);
-    base::connect(partition.load_out, links.load, shared_memory.request_in[index]);
-    base::connect(shared_memory.done_out[index], links.load_done, partition.load_done_in);
-    base::connect(partition.wgmma_out, links.wgmma, warpgroup_unit.request_in[index]);
-    base::connect(warpgroup_unit.done_out[index], links.wgmma_done, partition.wgmma_done_in);
-    base::connect(partition.copy_out, links.copy, async_copy.request_in[index]);
-    base::connect(async_copy.done_out[index], links.copy_done, partition.copy_done_in);
+    link(indexed("command", i), cta_unit.command_out[index], partition.command_in, clock);
+    link(indexed("report", i), partition.report_out, cta_unit.report_in[index], clock);
+    link(indexed("load", i), partition.load_out, shared_memory.request_in[index], clock);
+    link(indexed("load_done", i), shared_memory.done_out[index], partition.load_done_in, clock);
+    link(indexed("wgmma", i), partition.wgmma_out, warpgroup_unit.request_in[index], clock);
+    link(indexed("wgmma_done", i), warpgroup_unit.done_out[index], partition.wgmma_done_in, clock);
+    copies_.push_back(&link(indexed("copy", i), partition.copy_out, async_copy.request_in[index], clock));
+    copies_done_.push_back(&link(indexed("copy_done", i), async_copy.done_out[index], partition.copy_done_in, clock));
   }
 }
 
@@ -62,10 +50,10 @@ void Sm::start_grid(std::int64_t start, base::Bytes of_ctas) {
 
 void Sm::tap_copies(const std::function<void(int partition, const CopyRequest&)>& request,
                     const std::function<void(int partition, const CopyDone&)>& done) {
-  for (std::size_t i = 0; i < links_.size(); ++i) {
+  for (std::size_t i = 0; i < copies_.size(); ++i) {
     const int partition = static_cast<int>(i);
-    links_[i]->copy.add_tap([=](const CopyRequest& value) { request(partition, value); });
-    links_[i]->copy_done.add_tap([=](const CopyDone& value) { done(partition, value); });
+    copies_[i]->add_tap([=](const CopyRequest& value) { request(partition, value); });
+    copies_done_[i]->add_tap([=](const CopyDone& value) { done(partition, value); });
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace sptc::sm {
@@ -42,19 +43,19 @@ class Sm : public sc_core::sc_module {
   std::vector<std::unique_ptr<SubPartition>> sub_partitions;
 
  private:
-  /// The wires between one sub-partition and the shared blocks of the SM.
-  struct Links {
-    Links(int index, const base::Clock& clock);
-    base::Wire<WarpCommand> command;
-    base::Wire<WarpReport> report;
-    base::Wire<LoadRequest> load;
-    base::Wire<LoadDone> load_done;
-    base::Wire<WgmmaRequest> wgmma;
-    base::Wire<WgmmaDone> wgmma_done;
-    base::Wire<CopyRequest> copy;
-    base::Wire<CopyDone> copy_done;
-  };
-  std::vector<std::unique_ptr<Links>> links_;
+  /// Puts a wire of one cycle between a sub-partition and a block that they share.
+  template <typename T>
+  base::Wire<T>& link(const std::string& name, sc_core::sc_port<base::WireOut<T>>& from,
+                      sc_core::sc_port<base::WireIn<T>>& to, const base::Clock& clock) {
+    const auto wire = std::make_shared<base::Wire<T>>(name.c_str(), clock, 1);
+    base::connect(from, *wire, to);
+    wires_.push_back(wire);
+    return *wire;
+  }
+
+  std::vector<std::shared_ptr<void>> wires_;
+  std::vector<base::Wire<CopyRequest>*> copies_;  ///< of wires_, per sub-partition
+  std::vector<base::Wire<CopyDone>*> copies_done_;
 };
 
 }  // namespace sptc::sm

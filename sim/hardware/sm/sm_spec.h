@@ -2,7 +2,7 @@
 #pragma once
 
 #include "models/base/units.h"
-#include "models/mma/mma_family.h"
+#include "models/mma/instruction.h"
 #include "models/numerics/data_type.h"
 #include "sim/hardware/tensor_core/tensor_core_spec.h"
 

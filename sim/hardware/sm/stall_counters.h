@@ -13,6 +13,7 @@
 #include <numeric>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace sptc::sm {
 
@@ -113,15 +114,7 @@ class StallCounters {
 
   /// An observer is told of every stretch of cycles [begin, end) and its reason, in order.
   using Observer = std::function<void(std::int64_t begin, std::int64_t end, StallReason reason)>;
-  /// Adds an observer.
-  void observe(Observer observer) {
-    observer_ = observer_ ? Observer([first = std::move(observer_), next = std::move(observer)](
-                                         std::int64_t begin, std::int64_t end, StallReason reason) {
-      first(begin, end, reason);
-      next(begin, end, reason);
-    })
-                          : std::move(observer);
-  }
+  void observe(Observer observer) { observers_.push_back(std::move(observer)); }
 
   /// Whether a cycle before `cycle` is still to be given to a reason.
   bool open(std::int64_t cycle) const { return until_ < cycle; }
@@ -157,8 +150,8 @@ class StallCounters {
   void give(std::int64_t cycle, StallReason reason) {
     if (cycle > until_) {
       cycles_[reason] += cycle - until_;
-      if (observer_) {
-        observer_(until_, cycle, reason);
+      for (const Observer& observer : observers_) {
+        observer(until_, cycle, reason);
       }
       until_ = cycle;
     }
@@ -168,7 +161,7 @@ class StallCounters {
   std::int64_t until_ = 0;                    ///< the cycles before it have been given
   double multiplied_ = 0;                     ///< cycle in which the multipliers are through
   std::deque<WarpgroupMultiply> warpgroups_;  ///< not counted yet
-  Observer observer_;
+  std::vector<Observer> observers_;
 };
 
 }  // namespace sptc::sm

@@ -7,6 +7,14 @@
 #include <limits>
 
 namespace sptc::sm {
+namespace {
+
+/// The next instruction of `warp`.
+WarpRequest request_of(const ResidentWarp& warp, int slot) {
+  return {warp.launch.kernel, &warp.cursor.instruction(), warp.launch.cta, warp.name.warp, slot};
+}
+
+}  // namespace
 
 SubPartition::SubPartition(const sc_core::sc_module_name& name, const base::Clock& clock, const SmSpec& spec)
     : base::Module(name, clock),
@@ -86,7 +94,9 @@ void SubPartition::take_inputs() {
   while (copy_done_in->can_read()) {
     end_copy(copy_done_in->read());
   }
-  exit_finished();
+  for (std::size_t i = 0; i < by_age_.size();) {
+    i += exit_if_done(by_age_[i]) ? 0 : 1;
+  }
 }
 
 void SubPartition::obey(const WarpCommand& command) {
@@ -175,16 +185,10 @@ void SubPartition::free_tiles(ResidentWarp& warp) {
   }
 }
 
-void SubPartition::exit_finished() {
-  for (std::size_t i = 0; i < by_age_.size();) {
-    i += exit_if_done(by_age_[i]) ? 0 : 1;
-  }
-}
-
 void SubPartition::launch(const WarpCommand& command) {
   const auto free = std::find_if(warps_.begin(), warps_.end(), [](const ResidentWarp& warp) { return !warp.resident; });
   base::ensure(free != warps_.end(), "a warp was launched and no slot is free");
-  if (!has_warps()) {
+  if (std::none_of(by_age_.begin(), by_age_.end(), [this](int slot) { return !warp_at(slot).producer; })) {
     stalls.wait(now(), StallReason::kNoCta);
   }
   *free = ResidentWarp{};
@@ -207,7 +211,7 @@ void SubPartition::launch(const WarpCommand& command) {
     of_warp->start(now());
   }
   by_age_.push_back(slot);
-  tensor_core.operand_fetch.overwrite(slot, {0, std::numeric_limits<int>::max()});
+  tensor_core.operand_fetch.banks.overwrite(slot, {0, std::numeric_limits<int>::max()});
   if (command.launch.kernel->memory != nullptr) {
     register_file_.allocate(slot, command.launch.kernel->program->registers_per_thread);
   }
@@ -279,10 +283,6 @@ void SubPartition::issue_from(int slot, std::int64_t cycle) {
   }
 }
 
-bool SubPartition::has_warps() const {
-  return std::any_of(by_age_.begin(), by_age_.end(), [this](int slot) { return !warp_at(slot).producer; });
-}
-
 void SubPartition::take_issue_slot(int slot, std::int64_t cycle) {
   last_warp_ = slot;
   issued_in_cycle_ = cycle == next_issue_ ? issued_in_cycle_ + 1 : 1;
@@ -311,7 +311,7 @@ void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
     case isa::Opcode::kWgmma:
       ++activity_.mma_instructions;
       warp.wgmma.start();
-      wgmma_out->write({&kernel, &instruction, warp.launch.cta, warp.name.warp, slot});
+      wgmma_out->write(request_of(warp, slot));
       break;
     case isa::Opcode::kWgmmaCommit:
       warp.wgmma.commit();
@@ -328,7 +328,7 @@ void SubPartition::execute(ResidentWarp& warp, int slot, std::int64_t cycle) {
       break;
     case isa::Opcode::kLoadGlobal:
       warp.scoreboard.issue(instruction);
-      tensor_core.operand_fetch.overwrite(slot, instruction.d);
+      tensor_core.operand_fetch.banks.overwrite(slot, instruction.d);
       issue_copy(warp, slot, cycle);
       break;
     case isa::Opcode::kCopy:
@@ -364,10 +364,8 @@ void SubPartition::issue_load(ResidentWarp& warp, int slot, std::int64_t cycle) 
   }
   take_further_slots(instruction.issue_slots, cycle);
   warp.scoreboard.issue(instruction);
-  tensor_core.operand_fetch.overwrite(slot, instruction.d);
-  load_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta, warp.cursor.iteration(), cycle + 1,
-                         warp.name.warp, slot, warp.elided},
-                        cycle + 1 - now());
+  tensor_core.operand_fetch.banks.overwrite(slot, instruction.d);
+  load_out->write_after({request_of(warp, slot), warp.cursor.iteration(), cycle + 1, warp.elided}, cycle + 1 - now());
 }
 
 std::int64_t SubPartition::same_warp_interval(const mma::StepContext& context, const isa::WarpInstruction& instruction,
@@ -422,8 +420,7 @@ void SubPartition::issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle) 
   }
   take_further_slots(instruction.issue_slots, cycle);
   const int group = instruction.opcode == isa::Opcode::kCopy ? warp.copies.start() : 0;
-  copy_out->write_after({warp.launch.kernel, &instruction, warp.launch.cta,
-                         warp.cursor.iteration() + instruction.tiles_ahead, warp.name.warp, slot, group},
+  copy_out->write_after({request_of(warp, slot), warp.cursor.iteration() + instruction.tiles_ahead, group},
                         cycle + 1 - now());
 }
 

@@ -3,12 +3,12 @@
 
 #include "sim/base/module.h"
 #include "sim/base/wire.h"
-#include "sim/hardware/sm/register_file.h"
 #include "sim/hardware/sm/resident_warp.h"
 #include "sim/hardware/sm/sm_spec.h"
 #include "sim/hardware/sm/stall_counters.h"
 #include "sim/hardware/sm/tokens.h"
 #include "sim/hardware/tensor_core/activity.h"
+#include "sim/hardware/tensor_core/register_file.h"
 #include "sim/hardware/tensor_core/tensor_core.h"
 
 #include <array>
@@ -55,7 +55,7 @@ class SubPartition : public base::Module {
   /// How many warps have not exited, for the message about a simulation that got stuck.
   int resident_warps() const { return static_cast<int>(by_age_.size()); }
   const ResidentWarp& warp_at(int slot) const { return warps_[static_cast<std::size_t>(slot)]; }
-  const tensor_core::OperandRegisters& registers() const { return register_file_; }
+  const tensor_core::RegisterFile& registers() const { return register_file_; }
 
   /// Places for matrix instructions between scheduler and operand fetch. Two keep the fetch busy: one instruction waits
   /// for its ports while another is on its way.
@@ -67,7 +67,7 @@ class SubPartition : public base::Module {
   base::Wire<tensor_core::MmaDoneToken> mma_done;
 
  private:
-  RegisterFile register_file_;
+  tensor_core::RegisterFile register_file_;
 
  public:
   tensor_core::TensorCore tensor_core;
@@ -122,8 +122,6 @@ class SubPartition : public base::Module {
   StallCounters* stalls_of_warp(int slot) {
     return stalls_of_warps_.empty() ? nullptr : &stalls_of_warps_[static_cast<std::size_t>(slot)];
   }
-  /// Whether a warp but a producer is resident.
-  bool has_warps() const;
   /// Makes the warp in `slot` the latest one and takes its place among the issues of `cycle`.
   void take_issue_slot(int slot, std::int64_t cycle);
   /// Takes the issue slots behind the first one of an instruction that stands for several: no other instruction shares
@@ -144,7 +142,6 @@ class SubPartition : public base::Module {
   void issue_copy(ResidentWarp& warp, int slot, std::int64_t cycle);
   /// Lets the warp in `slot` go, if its program has ended and nothing of it is under way; whether it did.
   bool exit_if_done(int slot);
-  void exit_finished();
   /// Whether a wire of the tensor core has a tap (base::Wire::add_tap()): somebody sees each message on it.
   bool tapped() const { return issue.tapped() || operands_read.tapped() || mma_done.tapped() || tensor_core.tapped(); }
   /// Wakes the scheduler for the next thing that another block sees and whose cycle is known.

@@ -61,25 +61,21 @@ struct WarpReport {
   MemoryLevel waited_for = MemoryLevel::kLatency;  ///< kTilesArrived only
 };
 
-/// Sub-partition -> shared memory: a kLoadMatrix or kStoreShared.
-struct LoadRequest {
+/// An instruction of a warp for another block. To the warpgroup unit it is a warp's quarter of a wgmma.
+struct WarpRequest {
   const KernelLaunch* kernel = nullptr;
   const isa::WarpInstruction* instruction = nullptr;
   std::int64_t cta = 0;
+  int warp = 0;
+  int warp_slot = 0;
+};
+using WgmmaRequest = WarpRequest;
+
+/// Sub-partition -> shared memory: a kLoadMatrix or kStoreShared.
+struct LoadRequest : WarpRequest {
   std::int64_t iteration = 0;      ///< of the main loop
   std::int64_t arrival_cycle = 0;  ///< in which it reaches shared memory, which may look at it later
-  int warp = 0;
-  int warp_slot = 0;
   bool elided = false;  ///< that of its warp (ResidentWarp): it carries no values, so the answer may come early
-};
-
-/// Sub-partition -> warpgroup unit: a warp's quarter of a wgmma.
-struct WgmmaRequest {
-  const KernelLaunch* kernel = nullptr;
-  const isa::WarpInstruction* instruction = nullptr;
-  std::int64_t cta = 0;
-  int warp = 0;
-  int warp_slot = 0;
 };
 
 /// Warpgroup unit -> sub-partition: the oldest wgmma of the warp has written its accumulators.
@@ -98,14 +94,9 @@ struct LoadDone {
 };
 
 /// Sub-partition -> asynchronous copy unit: a copy into shared memory, a load into registers or a store.
-struct CopyRequest {
-  const KernelLaunch* kernel = nullptr;
-  const isa::WarpInstruction* instruction = nullptr;
-  std::int64_t cta = 0;
+struct CopyRequest : WarpRequest {
   std::int64_t tile = 0;  ///< k-tile that it copies or loads
-  int warp = 0;
-  int warp_slot = 0;
-  int group = 0;  ///< group of the warp's copies (AsyncGroups); unused by loads and stores
+  int group = 0;          ///< group of the warp's copies (AsyncGroups); unused by loads and stores
 };
 
 /// Asynchronous copy unit -> sub-partition: the bytes are in shared memory, or in registers. Stores have no answer.

@@ -25,16 +25,12 @@ struct Activity {
 
  private:
   Activity& add(const Activity& other, int sign) {
-    instructions += sign * other.instructions;
-    mma_instructions += sign * other.mma_instructions;
-    executed_macs += sign * other.executed_macs;
-    selected_operands += sign * other.selected_operands;
-    selected_by_metadata += sign * other.selected_by_metadata;
-    operand_a_bytes += sign * other.operand_a_bytes;
-    operand_b_bytes += sign * other.operand_b_bytes;
-    accumulator_bytes += sign * other.accumulator_bytes;
-    metadata_bytes += sign * other.metadata_bytes;
-    shared_memory_bytes += sign * other.shared_memory_bytes;
+    for (std::int64_t Activity::*const count :
+         {&Activity::instructions, &Activity::mma_instructions, &Activity::executed_macs, &Activity::selected_operands,
+          &Activity::selected_by_metadata, &Activity::operand_a_bytes, &Activity::operand_b_bytes,
+          &Activity::accumulator_bytes, &Activity::metadata_bytes, &Activity::shared_memory_bytes}) {
+      this->*count += sign * other.*count;
+    }
     selector_busy_cycles += sign * other.selector_busy_cycles;
     multiplier_busy_cycles += sign * other.multiplier_busy_cycles;
     return *this;

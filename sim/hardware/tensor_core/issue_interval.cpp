@@ -29,6 +29,26 @@ std::int64_t occupied_bytes(const TensorCoreSpec& spec, const mma::StepContext& 
   return occupied * spec.dot_units / spec.units(instruction.accumulator, instruction.scales.has_value());
 }
 
+StepWork step_work(const TensorCoreSpec& spec, const mma::StepContext& context) {
+  const mma::MmaInstruction& instruction = context.instruction;
+  StepWork work;
+  work.steps = context.steps;
+  work.operands = std::int64_t{instruction.shape.m} * instruction.shape.n * context.rules.products_per_step;
+  work.by_metadata = instruction.sparse ? work.operands : 0;
+  work.operand_bytes = work.operands * context.operand_bits / 8;
+  work.array_bytes = occupied_bytes(spec, context);
+  work.holding_back = spec.dot_units / spec.units(instruction.accumulator, instruction.scales.has_value());
+  // Elements below a byte are taken apart on their way through the array.
+  const std::int64_t extra_cycles = context.operand_bits < 8 ? spec.sub_byte_extra_cycles : 0;
+  const std::int64_t bytes_per_cycle = std::int64_t{spec.dot_units} * spec.dot_width_bytes;
+  if (context.rules.is_integer()) {
+    const std::int64_t cycles = base::ceil_div(work.steps * work.array_bytes, bytes_per_cycle);
+    work.idle_cycles_of_last = std::max<std::int64_t>(0, spec.integer_interval_cycles - cycles);
+  }
+  work.extra_bytes_of_last = (extra_cycles + work.idle_cycles_of_last) * bytes_per_cycle;
+  return work;
+}
+
 int step_bytes(const mma::StepRules& rules, const mma::MmaInstruction& instruction) {
   const int bits = rules.lowered_fp8 ? 16 : numerics::storage_bits(instruction.a_type);
   return std::max(1, rules.products_per_step * bits / 8);
@@ -49,16 +69,6 @@ mma::StepContext timed_context(const TensorCoreSpec& spec, std::string_view nume
   return context;
 }
 
-PortCycles port_cycles(const TensorCoreSpec& spec, const isa::WarpInstruction& instruction) {
-  const auto cycles = [](const isa::RegisterRange& range, double bytes_per_cycle) {
-    return static_cast<double>(range.bytes()) / bytes_per_cycle;
-  };
-  return {cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
-          cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
-          cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
-          cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)};
-}
-
 double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& context) {
   const double arithmetic = static_cast<double>(context.steps * occupied_bytes(spec, context)) /
                             static_cast<double>(std::int64_t{spec.dot_units} * spec.dot_width_bytes);
@@ -68,9 +78,13 @@ double multiply_cycles(const TensorCoreSpec& spec, const mma::StepContext& conte
 
 double issue_interval(const TensorCoreSpec& spec, const mma::StepContext& context,
                       const isa::WarpInstruction& instruction, int metadata_wait) {
-  const PortCycles ports = port_cycles(spec, instruction);
-  return std::max(
-      {multiply_cycles(spec, context), ports.a, ports.b, ports.accumulator, metadata_wait + ports.metadata});
+  const auto port_cycles = [](const isa::RegisterRange& range, double bytes_per_cycle) {
+    return static_cast<double>(range.bytes()) / bytes_per_cycle;
+  };
+  return std::max({multiply_cycles(spec, context), port_cycles(instruction.a, spec.operand_a_port_bytes_per_cycle),
+                   port_cycles(instruction.b, spec.operand_b_port_bytes_per_cycle),
+                   port_cycles(instruction.c, spec.accumulator_port_bytes_per_cycle),
+                   metadata_wait + port_cycles(instruction.metadata, spec.metadata_port_bytes_per_cycle)});
 }
 
 }  // namespace sptc::tensor_core

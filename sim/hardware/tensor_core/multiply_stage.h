@@ -6,7 +6,7 @@
 #include "sim/base/throughput.h"
 #include "sim/base/wire.h"
 #include "sim/hardware/tensor_core/activity.h"
-#include "sim/hardware/tensor_core/step_work.h"
+#include "sim/hardware/tensor_core/issue_interval.h"
 #include "sim/hardware/tensor_core/tensor_core_spec.h"
 #include "sim/hardware/tensor_core/tokens.h"
 

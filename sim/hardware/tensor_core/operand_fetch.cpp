@@ -6,14 +6,14 @@
 namespace sptc::tensor_core {
 
 OperandFetch::OperandFetch(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
-                           const OperandRegisters& registers)
+                           const RegisterFile& registers)
     : base::Module(name, clock),
+      banks(spec),
       registers_(registers),
       a_port_(spec.operand_a_port_bytes_per_cycle),
       b_port_(spec.operand_b_port_bytes_per_cycle),
       accumulator_port_(spec.accumulator_port_bytes_per_cycle),
       metadata_port_(spec.metadata_port_bytes_per_cycle),
-      banks_(spec),
       credits_(spec.instruction_window) {
   run_on(issue_in, credit_in);
 }
@@ -29,7 +29,7 @@ void OperandFetch::on_event() {
   take_credits(now());
   while (!waiting_.empty() && credits_ > 0) {
     MmaIssue& issue = waiting_.front();
-    const RegisterBanks::Demand demand = banks_.demand(issue.warp_slot, *issue.instruction);
+    const RegisterBanks::Demand demand = banks.demand(issue.warp_slot, *issue.instruction);
     const std::int64_t ready = ports_ready_at(demand, now());
     if (ready > now()) {
       wake_at(ready);
@@ -68,7 +68,7 @@ std::int64_t OperandFetch::pass(const RegisterBanks::Demand& demand, std::int64_
 
 std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand, std::int64_t cycle) const {
   std::int64_t ready = std::max({a_port_.ready_at(cycle), b_port_.ready_at(cycle), accumulator_port_.ready_at(cycle),
-                                 banks_.ready_at(cycle, demand)});
+                                 banks.ready_at(cycle, demand)});
   if (demand.instruction->metadata.count > 0) {
     ready = std::max(ready, metadata_port_.ready_at(cycle));
   }
@@ -77,7 +77,7 @@ std::int64_t OperandFetch::ports_ready_at(const RegisterBanks::Demand& demand, s
 
 void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_t cycle) {
   const isa::WarpInstruction& instruction = *demand.instruction;
-  banks_.read(cycle, demand);
+  banks.read(cycle, demand);
   a_port_.take(cycle, instruction.a.bytes());
   b_port_.take(cycle, instruction.b.bytes());
   accumulator_port_.take(cycle, instruction.c.bytes());
@@ -87,11 +87,11 @@ void OperandFetch::occupy_ports(const RegisterBanks::Demand& demand, std::int64_
   count(instruction, 1);
 }
 
-void OperandFetch::count(const isa::WarpInstruction& instruction, std::int64_t count) {
-  activity_.operand_a_bytes += count * instruction.a.bytes();
-  activity_.operand_b_bytes += count * instruction.b.bytes();
-  activity_.accumulator_bytes += count * instruction.c.bytes();
-  activity_.metadata_bytes += count * instruction.metadata.bytes();
+void OperandFetch::count(const isa::WarpInstruction& kind, std::int64_t instructions) {
+  activity_.operand_a_bytes += instructions * kind.a.bytes();
+  activity_.operand_b_bytes += instructions * kind.b.bytes();
+  activity_.accumulator_bytes += instructions * kind.c.bytes();
+  activity_.metadata_bytes += instructions * kind.metadata.bytes();
 }
 
 base::Payload<mma::FetchedOperands> OperandFetch::read_operands(const MmaIssue& issue) const {

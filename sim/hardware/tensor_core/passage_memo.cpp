@@ -20,10 +20,6 @@ const PassageTable::Known* PassageTable::find(int state, std::int64_t since, std
   return nullptr;
 }
 
-void PassageTable::learn(int state, const Known& known) {
-  of(state).known.push_back(known);
-}
-
 int PassageTable::state_of(Backlog after) {
   const auto [entry, added] = state_of_.emplace(after.left, static_cast<int>(states_.size()));
   if (added) {
@@ -65,11 +61,6 @@ void PassageMemo::learn(const Passage& passage, Backlog after) {
   if (asked_ != PassageTable::kUnknown) {
     table_->learn(asked_, {since_, demand_, {passage.operands_read - arrival_, passage.done - arrival_}, state_});
   }
-}
-
-void PassageMemo::use(std::shared_ptr<PassageTable> table) {
-  table_ = std::move(table);
-  lose_track();
 }
 
 }  // namespace sptc::tensor_core

@@ -41,7 +41,7 @@ std::shared_ptr<PassageTable> passage_table(const TensorCoreSpec& spec, const St
 }  // namespace
 
 TensorCore::TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
-                       const OperandRegisters& registers)
+                       const RegisterFile& registers)
     : sc_core::sc_module(name),
       // The way from the scheduler to the operand fetch takes the first of the fetch cycles.
       fetched("fetched", clock, spec.operand_fetch_latency_cycles - 1),
@@ -85,10 +85,10 @@ void TensorCore::expect_tokens() {
 }
 
 Passage TensorCore::pass(int warp_slot, const isa::WarpInstruction& instruction, std::int64_t arrival) {
-  const RegisterBanks::Demand demand = operand_fetch.demand(warp_slot, instruction);
+  const RegisterBanks::Demand demand = operand_fetch.banks.demand(warp_slot, instruction);
   const std::optional<std::uint64_t> code = demand.code();
   if (const Passage* known = code ? memo_.find(arrival, *code) : nullptr; known != nullptr) {
-    operand_fetch.keep(demand);
+    operand_fetch.banks.keep(demand);
     ++skipped_;
     return *known;
   }
@@ -108,7 +108,7 @@ void TensorCore::catch_up() {
   if (skipped_ == 0) {
     return;
   }
-  operand_fetch.skipped(kind_, skipped_);
+  operand_fetch.count(kind_, skipped_);
   metadata_selector.skipped(work_, skipped_ * work_.steps);
   multiply.skipped(work_, skipped_);
   skipped_ = 0;

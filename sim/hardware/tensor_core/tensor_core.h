@@ -45,7 +45,7 @@ class TensorCore : public sc_core::sc_module {
   sc_core::sc_port<base::WireOut<MmaDoneToken>> done_out{"done_out"};
 
   TensorCore(const sc_core::sc_module_name& name, const base::Clock& clock, const TensorCoreSpec& spec,
-             const OperandRegisters& registers);
+             const RegisterFile& registers);
 
   /// What is passed from here on are instructions of `context` that are like `instruction`.
   void expect(const mma::StepContext& context, const isa::WarpInstruction& instruction);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "models/mma/design.h"
+#include "models/mma/instruction.h"
+#include "models/mma/step_rules.h"
 #include "models/numerics/data_type.h"
 #include "models/sparsity/pattern.h"
 

@@ -41,23 +41,18 @@ struct SelectedToken {
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
 
-/// Multipliers -> alignment, once per step.
-struct ProductsToken {
+/// What a step leaves behind the multipliers, once per step.
+template <typename Bits>
+struct StepToken {
   MmaIssue issue;
   int step = 0;
   std::int64_t occupied_cycles = 0;  ///< cycles that the step kept the multipliers busy
-  base::Payload<mma::Products> payload;
-};
-
-/// Alignment and addition -> rounding, once per step.
-struct SumsToken {
-  MmaIssue issue;
-  int step = 0;
-  std::int64_t occupied_cycles = 0;
-  base::Payload<mma::AlignedSums> payload;
+  base::Payload<Bits> payload;
 
   bool is_last() const { return step + 1 == issue.context->steps; }
 };
+using ProductsToken = StepToken<mma::Products>;  ///< multipliers -> alignment
+using SumsToken = StepToken<mma::AlignedSums>;   ///< alignment and addition -> rounding
 
 /// Rounding -> multipliers: the accumulator of the next step of the same instruction.
 struct FeedbackToken {

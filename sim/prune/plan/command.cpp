@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/plan/command.h"
 
-#include "models/base/error.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/plan/guard_process.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -29,8 +26,7 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 
 [[noreturn]] void refuse(const std::string& program, int error) {
-  throw base::InputError(
-      fmt::format("the evaluation command '{}' cannot be started: {}", io::printable(program), std::strerror(error)));
+  io::refuse("the evaluation command '{}' cannot be started: {}", io::printable(program), std::strerror(error));
 }
 
 /// A file without a name for what a program prints.
@@ -128,13 +124,13 @@ std::vector<std::string> command_words(std::string_view text) {
     }
   }
   if (quote != 0) {
-    throw base::InputError(fmt::format("--evaluate '{}': the quote {} has no end", io::printable(text), quote));
+    io::refuse("--evaluate '{}': the quote {} has no end", io::printable(text), quote);
   }
   if (word) {
     words.push_back(*word);
   }
   if (words.empty()) {
-    throw base::InputError("--evaluate: the command is empty");
+    io::refuse("--evaluate: the command is empty");
   }
   return words;
 }

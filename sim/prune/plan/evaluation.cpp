@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -35,8 +34,7 @@ class TemporaryDirectory {
     std::string path = ((error ? "/tmp" : parent) / "sptcsim-plan-XXXXXX").string();
     if (::mkdtemp(path.data()) == nullptr) {
       const int why = errno;
-      throw base::InputError(
-          fmt::format("no directory for pruned models can be made: {}: {}", io::printable(path), std::strerror(why)));
+      io::refuse("no directory for pruned models can be made: {}: {}", io::printable(path), std::strerror(why));
     }
     path_ = path;
     const auto remove = [path = path_] {
@@ -73,14 +71,11 @@ double number_of(const CommandResult& result, const std::string& of_model, const
                                               : fmt::format("{} was ended by signal {}{}", begin, result.signal, end));
   }
   if (result.exit_code > 0) {
-    throw base::InputError(fmt::format("{} ended with exit code {}{}", begin, result.exit_code, end));
+    io::refuse("{} ended with exit code {}{}", begin, result.exit_code, end);
   }
   double value = 0;
-  const char* const last = result.last_line.data() + result.last_line.size();
-  const auto [stop, error] = std::from_chars(result.last_line.data(), last, value);
-  if (error != std::errc() || stop != last || !std::isfinite(value)) {
-    throw base::InputError(
-        fmt::format("{} must print a number on its last line, not '{}'", begin, io::printable(result.last_line)));
+  if (!io::parse_whole(result.last_line, value) || !std::isfinite(value)) {
+    io::refuse("{} must print a number on its last line, not '{}'", begin, io::printable(result.last_line));
   }
   return value;
 }

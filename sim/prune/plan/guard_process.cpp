@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/prune/plan/guard_process.h"
 
-#include "models/base/error.h"
-
-#include <fmt/format.h>
+#include "sim/io/text_file.h"
 
 #include <array>
 #include <cerrno>
@@ -17,7 +15,7 @@ namespace sptc::prune::plan {
 namespace {
 
 [[noreturn]] void refuse(int error) {
-  throw base::InputError(fmt::format("a guard process cannot be started: {}", std::strerror(error)));
+  io::refuse("a guard process cannot be started: {}", std::strerror(error));
 }
 
 /// Returns, in the guard, when nobody has the other end of `alive`.

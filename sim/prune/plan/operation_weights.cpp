@@ -8,10 +8,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdint>
-#include <iterator>
 #include <map>
 #include <optional>
-#include <ranges>
 #include <string_view>
 
 namespace sptc::prune::plan {
@@ -28,9 +26,8 @@ struct Role {
 /// No row has attn.q_absorb: it reads kv_b_proj along its rows, where 2:4 does not prune.
 constexpr Role kRoles[] = {
     {"attn.qkv",
-     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attention.self.query "
-     "attention.self.key attention.self.value attention.attention.query attention.attention.key "
-     "attention.attention.value"},
+     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attention.self.query attention.self.key "
+     "attention.self.value attention.attention.query attention.attention.key attention.attention.value"},
     {"attn.qkv_a", "self_attn.q_proj self_attn.q_a_proj self_attn.kv_a_proj_with_mqa self_attn.fused_qkv_a_proj"},
     {"attn.q_b", "self_attn.q_b_proj"},
     {"attn.kv_b", "self_attn.kv_b_proj"},
@@ -42,21 +39,18 @@ constexpr Role kRoles[] = {
     {"mlp.fc2", "fc2 mlp.fc2"},
     {"moe.router", "mlp.gate mlp.router block_sparse_moe.gate feed_forward.router"},
     {"moe.expert.gate_up",
-     "mlp.experts.*.gate_proj mlp.experts.*.up_proj mlp.experts.gate_up_proj "
-     "block_sparse_moe.experts.*.w1 block_sparse_moe.experts.*.w3 block_sparse_moe.input_linear "
-     "feed_forward.experts.gate_up_proj",
+     "mlp.experts.*.gate_proj mlp.experts.*.up_proj mlp.experts.gate_up_proj block_sparse_moe.experts.*.w1 "
+     "block_sparse_moe.experts.*.w3 block_sparse_moe.input_linear feed_forward.experts.gate_up_proj",
      true},
     {"moe.expert.down",
-     "mlp.experts.*.down_proj mlp.experts.down_proj block_sparse_moe.experts.*.w2 "
-     "block_sparse_moe.output_linear feed_forward.experts.down_proj",
+     "mlp.experts.*.down_proj mlp.experts.down_proj block_sparse_moe.experts.*.w2 block_sparse_moe.output_linear "
+     "feed_forward.experts.down_proj",
      true},
     {"moe.shared.gate_up",
-     "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_expert.gate_proj "
-     "mlp.shared_expert.up_proj feed_forward.shared_expert.gate_proj "
-     "feed_forward.shared_expert.up_proj"},
+     "mlp.shared_experts.gate_proj mlp.shared_experts.up_proj mlp.shared_expert.gate_proj mlp.shared_expert.up_proj "
+     "feed_forward.shared_expert.gate_proj feed_forward.shared_expert.up_proj"},
     {"moe.shared.down",
-     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj "
-     "feed_forward.shared_expert.down_proj"},
+     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj feed_forward.shared_expert.down_proj"},
     {"ssm.in_proj", "mixer.in_proj mamba.in_proj"},
     {"ssm.out_proj", "mixer.out_proj mamba.out_proj"},
     {"attn.output", "attention.output.dense"},
@@ -122,7 +116,7 @@ class Matcher {
     for (const prune::OnnxLayer& layer : prune::onnx_layers(*model.onnx_graph())) {
       for (const std::string& node : layer.nodes) {
         std::vector<std::string>& tensors = by_name_[node];
-        if (std::find(tensors.begin(), tensors.end(), layer.initializer) == tensors.end()) {
+        if (std::ranges::count(tensors, layer.initializer) == 0) {
           tensors.push_back(layer.initializer);
         }
       }
@@ -141,8 +135,8 @@ class Matcher {
     if (role == by_role_.end() || static_cast<std::int64_t>(role->second.size()) != op.count) {
       return;
     }
-    const bool in_part = std::any_of(std::begin(kRoles), std::end(kRoles),
-                                     [&](const Role& one) { return one.in_part && one.operation == op.name; });
+    const bool in_part =
+        std::ranges::any_of(kRoles, [&](const Role& one) { return one.in_part && one.operation == op.name; });
     std::size_t launch = 0;
     for (const auto& [place, tensors] : role->second) {
       result.push_back({at, tensors, fmt::format("{}[{}]", op.name, launch++), 1, in_part});
@@ -160,10 +154,7 @@ class Matcher {
   void add_role(const std::string& name) {
     const std::optional<NameInLayer> place = name_in_layer(workload::layer_of(name));
     for (const Role& role : kRoles) {
-      auto tensors = std::views::split(role.tensors, ' ');
-      if (place && std::ranges::any_of(tensors, [&](const auto& tensor) {
-            return std::string_view(tensor.begin(), tensor.end()) == place->module;
-          })) {
+      if (place && std::ranges::count(workload::parts_of(role.tensors, ' '), place->module) > 0) {
         by_role_[std::string(role.operation)][place->layer].push_back(name);
       }
     }

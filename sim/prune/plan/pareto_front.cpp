@@ -63,7 +63,7 @@ ParetoPoint point_of(const Set& set, const std::vector<Node>& nodes) {
   for (std::uint32_t at = set.node; at != kNone; at = nodes[at].before) {
     point.taken.push_back(nodes[at].choice);
   }
-  std::reverse(point.taken.begin(), point.taken.end());
+  std::ranges::reverse(point.taken);
   return point;
 }
 

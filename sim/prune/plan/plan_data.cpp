@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/io/csv.h"
+#include "sim/io/json_reader.h"
 #include "sim/prune/plan/plan_model.h"
 #include "sim/report/html_page.h"
 #include "sim/report/version.h"
@@ -108,17 +109,14 @@ std::optional<double> time_of(const std::optional<PassFigures>& figures) {
 }  // namespace
 
 std::string plan_json(const PlanResult& result) {
-  return document(result).dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return io::json_text(document(result), 1) + "\n";
 }
 
 std::string plan_csv(const PlanResult& result) {
-  std::string out =
-      "layer,m,n,k,launches,error,metric,loss,dense_us,sparse_us,saved_us,saved_uj,in_plan,"
-      "refused\r\n";
+  std::string out = "layer,m,n,k,launches,error,metric,loss,dense_us,sparse_us,saved_us,saved_uj,in_plan,refused\r\n";
   for (std::size_t i = 0; i < result.layers.size(); ++i) {
     const PlannedLayer& layer = result.layers[i];
-    const bool taken = result.plan && std::find(result.plan->layers.begin(), result.plan->layers.end(), i) !=
-                                          result.plan->layers.end();
+    const bool taken = result.plan && std::ranges::count(result.plan->layers, i) > 0;
     out += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{}\r\n", io::csv_field(layer.name), layer.m, layer.n,
                        layer.k, layer.launches, layer.error, cell(layer.metric), layer.loss, cell(time_of(layer.dense)),
                        cell(time_of(layer.sparse)), layer.saved_us(), cell(layer.saved_uj()), taken ? 1 : 0,
@@ -131,7 +129,7 @@ std::string plan_page(const PlanResult& result, const std::string& command) {
   Json json = document(result);
   json["command"] = command;
   json["verdict"] = plan_verdict(result);
-  return report::html_page(plan_html(), json.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return report::html_page(plan_html(), io::json_text(json));
 }
 
 }  // namespace sptc::prune::plan

@@ -3,7 +3,7 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "sim/check/times/evidence_distance.h"
+#include "sim/check/times/evidence.h"
 #include "sim/config/architecture.h"
 #include "sim/io/text_file.h"
 #include "sim/prune/layer_choice.h"
@@ -44,9 +44,8 @@ numerics::DataType type_of(const workload::Workload& workload, const run::Simula
       continue;
     }
     if (type && *type != op.dtype) {
-      throw base::InputError(
-          fmt::format("the weights of the workload have the types {} and {}: give all one type with --dtype",
-                      numerics::name(*type), numerics::name(op.dtype)));
+      io::refuse("the weights of the workload have the types {} and {}: give all one type with --dtype",
+                 numerics::name(*type), numerics::name(op.dtype));
     }
     type = op.dtype;
   }
@@ -80,18 +79,12 @@ void require_numbers(const PlanOptions& options) {
 
 void require_one_wish(const PlanOptions& options) {
   const int wishes = (options.max_loss ? 1 : 0) + (options.max_time_us ? 1 : 0) + (options.min_gain ? 1 : 0);
-  if (wishes > 1) {
-    throw base::InputError("--max-loss, --max-time and --min-gain: give one of them");
-  }
-  if (!options.simulation.sparse_layers.empty() || options.simulation.sparsity_auto) {
-    throw base::InputError("--sparsity has no effect: the plan decides which layers are pruned");
-  }
-  if (options.simulation.variants != run::Variants::kBoth) {
-    throw base::InputError("--variants has no effect: a plan compares dense and sparse");
-  }
-  if (!options.pruning.permute.empty()) {
-    throw base::InputError("--permute has no effect: a plan leaves channels in their order");
-  }
+  require_that(wishes <= 1, "--max-loss, --max-time and --min-gain: give one of them");
+  require_that(options.simulation.sparse_layers.empty() && !options.simulation.sparsity_auto,
+               "--sparsity has no effect: the plan decides which layers are pruned");
+  require_that(options.simulation.variants == run::Variants::kBoth,
+               "--variants has no effect: a plan compares dense and sparse");
+  require_that(options.pruning.permute.empty(), "--permute has no effect: a plan leaves channels in their order");
 }
 
 /// Refuses a workload in the place of the weights.
@@ -126,8 +119,7 @@ class Planning {
     require_weights(model);
     file_ = prune::ModelFile::open(model);
     if (options.workload.empty() && file_->onnx_graph() == nullptr) {
-      throw base::InputError(
-          fmt::format("{}: it says no shapes of products: --workload names a file that does", file_->shown()));
+      io::refuse("{}: it says no shapes of products: --workload names a file that does", file_->shown());
     }
     workload_ = workload::importer::read_recording(options.workload.empty() ? model : options.workload, options.import)
                     .workload;
@@ -195,14 +187,13 @@ class Planning {
     result_.notes.push_back(fmt::format("{} of {} weights have the error of calibration inputs", calibrated, weights));
     if (calibrated < weights) {
       result_.notes.emplace_back(
-          "a weight without calibration inputs has the root of the pruned share of its energy: the "
-          "error of white noise");
+          "a weight without calibration inputs has the root of the pruned share of its energy: the error of white "
+          "noise");
     }
     if (inference.dense->waiting_us > 0) {
-      result_.notes.push_back(
-          fmt::format("the GPU waits {:.0f} us of {:.0f} us for the host, so that a plan saves less time than "
-                      "its kernels do",
-                      inference.dense->waiting_us, inference.dense->latency_us));
+      result_.notes.push_back(fmt::format(
+          "the GPU waits {:.0f} us of {:.0f} us for the host, so that a plan saves less time than its kernels do",
+          inference.dense->waiting_us, inference.dense->latency_us));
     }
   }
 
@@ -300,9 +291,8 @@ class Planning {
       found = with_gain(front_, picoseconds(result_.dense.time_us - most_us));
       if (found == nullptr) {
         result_.unreached = fmt::format(
-            "no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, a gain of "
-            "{:.6g}",
-            most_us, result_.front.back().pass.time_us, result_.dense.time_us, result_.gain(result_.front.back()));
+            "no plan takes at most {:.6g} us: the fastest takes {:.6g} us of {:.6g} us, a gain of {:.6g}", most_us,
+            result_.front.back().pass.time_us, result_.dense.time_us, result_.gain(result_.front.back()));
       }
     }
     if (found == nullptr) {
@@ -316,18 +306,13 @@ class Planning {
     simulate_plan(listed);
     if (result_.dense_metric) {
       result_.plan_metric = listed.empty() ? *result_.dense_metric : metrics_of_models({{"the plan", listed}}).front();
-      note_excess();
-    }
-  }
-
-  /// Losses that are measured together need not be the sum of those measured alone.
-  void note_excess() {
-    const double measured = result_.loss_of(*result_.plan_metric);
-    if (options_.max_loss && measured > *options_.max_loss) {
-      result_.notes.push_back(
-          fmt::format("the model pruned by the plan loses {:.5g}, more than the {} allowed: its "
-                      "layers lose more together than alone",
-                      measured, *options_.max_loss));
+      const double measured = result_.loss_of(*result_.plan_metric);
+      if (options_.max_loss && measured > *options_.max_loss) {
+        result_.notes.push_back(
+            fmt::format("the model pruned by the plan loses {:.5g}, more than the {} allowed: its layers lose more "
+                        "together than alone",
+                        measured, *options_.max_loss));
+      }
     }
   }
 
@@ -357,8 +342,7 @@ class Planning {
 }  // namespace
 
 bool PlannedLayer::was_sparse() const {
-  return !weights.empty() &&
-         std::all_of(weights.begin(), weights.end(), [](const auto& weight) { return weight.was_sparse; });
+  return !weights.empty() && std::ranges::all_of(weights, [](const auto& weight) { return weight.was_sparse; });
 }
 
 double PlannedLayer::saved_us() const {
@@ -377,10 +361,7 @@ PlanResult plan_model(const std::filesystem::path& model, const config::Architec
 
 bool is_lower_better(std::string_view option, std::string_view word) {
   static constexpr std::array<std::string_view, 2> kWords{"higher", "lower"};
-  if (std::find(kWords.begin(), kWords.end(), word) == kWords.end()) {
-    throw base::InputError(fmt::format("unknown {} {}", option, base::unknown_name(io::printable(word), kWords)));
-  }
-  return word == kWords[1];
+  return io::place_among(kWords, word, fmt::format("unknown {}", option)) == 1;
 }
 
 std::string plan_list(const PlanResult& result) {
@@ -389,7 +370,7 @@ std::string plan_list(const PlanResult& result) {
   }
   const std::vector<workload::ListedLayer> listed = listed_layers(result);
   if (listed.empty()) {
-    throw base::InputError("the plan takes no layer, so that there is no list of them to write");
+    io::refuse("the plan takes no layer, so that there is no list of them to write");
   }
   return workload::layer_list_text(
       listed, fmt::format("sptcsim plan {}: layers to prune to {} on {}, and their operations", result.model,

@@ -41,20 +41,15 @@ std::string layer_row(const PlannedLayer& layer, bool taken, bool has_metric, st
   return row + (saved > 0 ? "\n" : fmt::format("  {} is no faster\n", pattern));
 }
 
-std::string point_row(const PlanResult& result, const PlanPoint& point) {
-  return fmt::format("{:>10.5g} {:>10} {:>7.3f}x {:>10} {:>7}\n", point.loss, report::scaled_time(point.pass.time_us),
-                     result.gain(point), energy(point.pass.energy_uj), point.layers.size());
-}
-
 /// What the column of errors has.
 std::string errors_text(const PlanResult& result) {
-  const bool fused = std::any_of(result.layers.begin(), result.layers.end(),
-                                 [](const PlannedLayer& layer) { return layer.weights.size() > 1; });
-  return report::wrapped(std::string("error: ||WX - W'X|| / ||WX|| of the outputs WX that pruning changes to W'X") +
-                             (fused ? "; of a layer of several weights (\"+ 2\") those of all together; --format json "
-                                      "has that of each"
-                                    : ""),
-                         kWidth);
+  const bool fused =
+      std::ranges::any_of(result.layers, [](const PlannedLayer& layer) { return layer.weights.size() > 1; });
+  return report::wrapped(
+      std::string("error: ||WX - W'X|| / ||WX|| of the outputs WX that pruning changes to W'X") +
+          (fused ? "; of a layer of several weights (\"+ 2\") those of all together; --format json has that of each"
+                 : ""),
+      kWidth);
 }
 
 std::string front_text(const PlanResult& result) {
@@ -62,7 +57,10 @@ std::string front_text(const PlanResult& result) {
   const std::size_t rows = std::min(kFrontRows, result.front.size());
   for (std::size_t i = 0; i < rows; ++i) {
     const std::size_t at = rows > 1 ? i * (result.front.size() - 1) / (rows - 1) : 0;
-    text += point_row(result, result.front[at]);
+    const PlanPoint& point = result.front[at];
+    text +=
+        fmt::format("{:>10.5g} {:>10} {:>7.3f}x {:>10} {:>7}\n", point.loss, report::scaled_time(point.pass.time_us),
+                    result.gain(point), energy(point.pass.energy_uj), point.layers.size());
   }
   text += fmt::format("sets of layers on the front: {}, of which {} shown", result.front_sets, rows);
   text +=
@@ -95,16 +93,9 @@ std::string loss_words(const PlanResult& result, const PlanPoint& point) {
   return point.layers.size() == 1
              ? fmt::format("lose {:.4g}, the relative error of the output of its layer", point.loss)
              : fmt::format(
-                   "lose {:.4g}, the root of the sum of the squared relative errors of the "
-                   "outputs of {} layers ({:.4g} each)",
+                   "lose {:.4g}, the root of the sum of the squared relative errors of the outputs of {} layers "
+                   "({:.4g} each)",
                    point.loss, point.layers.size(), point.loss / std::sqrt(layers));
-}
-
-/// What a plan of no layer passed over.
-std::string no_layer(const PlanResult& result) {
-  const bool any = result.front.size() > 1;
-  return "The plan takes no layer" +
-         (any ? fmt::format("; the next set on the front loses {:.4g}.", result.front[1].loss) : std::string("."));
 }
 
 }  // namespace
@@ -114,8 +105,13 @@ std::string plan_verdict(const PlanResult& result) {
   if (!result.unreached.empty()) {
     return "N" + result.unreached.substr(1) + ".";
   }
+  if (best.layers.empty() && !result.plan) {
+    return fmt::format("No layer gains from {}.", result.pattern);
+  }
   if (best.layers.empty()) {
-    return result.plan ? no_layer(result) : fmt::format("No layer gains from {}.", result.pattern);
+    return result.front.size() == 1
+               ? "The plan takes no layer."
+               : fmt::format("The plan takes no layer; the next set on the front loses {:.4g}.", result.front[1].loss);
   }
   if (!result.plan) {
     return fmt::format("All layers that gain make it {:.3f}x as fast and should {}.", result.gain(best),
@@ -144,12 +140,10 @@ std::string plan_text(const PlanResult& result) {
     text += layer_row(result.layers[i], taken.contains(i), has_metric, result.pattern);
   }
   text += errors_text(result) + front_text(result);
-  text += has_metric ? fmt::format(
-                           "loss: by how much the metric, {:.6g} when dense, gets worse; those of "
-                           "layers add up\n",
-                           *result.dense_metric)
-                     : "loss: root of the sum of the squared errors of the layers taken, each "
-                       "relative to its output\n";
+  text += has_metric
+              ? fmt::format("loss: by how much the metric, {:.6g} when dense, gets worse; those of layers add up\n",
+                            *result.dense_metric)
+              : "loss: root of the sum of the squared errors of the layers taken, each relative to its output\n";
   for (const std::string& note : result.notes) {
     text += report::wrapped(note, kWidth);
   }

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -70,7 +69,7 @@ std::vector<const run::InferenceKernel*> rows_of(const std::vector<workload::Ope
       continue;
     }
     const auto is_of_row = [&](const workload::Operation& op) {
-      return op.name == row.name || std::find(row.fused.begin(), row.fused.end(), op.name) != row.fused.end();
+      return op.name == row.name || std::ranges::count(row.fused, op.name) > 0;
     };
     const auto found = std::find_if(kernels.begin() + static_cast<std::ptrdiff_t>(at), kernels.end(), is_of_row);
     if (found != kernels.end()) {
@@ -104,8 +103,8 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
     return fmt::format("rows and k, {} x {}, are no multiples of 8 and 16", op.conv ? op.conv->k : op.shape.m,
                        op.conv ? op.conv->c / op.conv->groups : op.shape.k);
   }
-  const bool bound = std::any_of(std::begin(kOnCusparselt), std::end(kOnCusparselt),
-                                 [&](std::string_view name) { return engine.starts_with(name); });
+  const bool bound =
+      std::ranges::any_of(kOnCusparselt, [&](std::string_view name) { return engine.starts_with(name); });
   if (!bound) {
     return {};
   }
@@ -126,7 +125,7 @@ std::string kernel_refusal(const workload::Operation& op, std::string_view engin
 /// calibration inputs, all are judged by white noise.
 double joined_error(const std::vector<prune::LayerReport>& weights) {
   const bool calibrated =
-      std::all_of(weights.begin(), weights.end(), [](const auto& weight) { return weight.output_error.has_value(); });
+      std::ranges::all_of(weights, [](const auto& weight) { return weight.output_error.has_value(); });
   double lost = 0, whole = 0;
   for (const prune::LayerReport& weight : weights) {
     const double size = calibrated ? weight.output_norm * weight.output_norm : weight.kept.squares;
@@ -248,8 +247,8 @@ class Layers {
   /// Its rows, 0 where it is not pruned.
   std::int64_t add_weight(const std::string& tensor, const std::string& launch, PlannedLayer& layer) {
     used_.insert(tensor);
-    const auto known = std::find_if(layer.listed.begin(), layer.listed.end(),
-                                    [&](const workload::ListedLayer& other) { return other.tensor == tensor; });
+    const auto known =
+        std::ranges::find_if(layer.listed, [&](const workload::ListedLayer& other) { return other.tensor == tensor; });
     const bool is_new = known == layer.listed.end();
     if (is_new) {
       layer.listed.push_back({tensor, {launch}});

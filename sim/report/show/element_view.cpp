@@ -1,21 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/report/show/element_view.h"
 
-#include "models/base/error.h"
 #include "models/numerics/codec.h"
 #include "models/numerics/data_type_info.h"
 #include "models/sparsity/metadata.h"
 #include "models/sparsity/metadata_register.h"
 #include "sim/config/architecture.h"
 #include "sim/config/board_names.h"
-
-#include <fmt/format.h>
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdlib>
-#include <span>
 
 namespace sptc::report::show {
 namespace {
@@ -108,7 +105,7 @@ void add_kept(const ShownOperands& operands, const ElementChoice& choice, Elemen
 
 void require_index(const char* what, int index, int count) {
   if (index < 0 || index >= count) {
-    throw base::InputError(fmt::format("{} must be from 0 to {}, not {}", what, count - 1, index));
+    io::refuse("{} must be from 0 to {}, not {}", what, count - 1, index);
   }
 }
 

@@ -6,7 +6,7 @@
 #include "models/mma/element_trace.h"
 #include "models/mma/fragment_layout.h"
 #include "models/mma/instruction.h"
-#include "models/numerics/word.h"
+#include "models/numerics/data_type.h"
 #include "models/sparsity/compress.h"
 #include "sim/check/vectors/metadata_input.h"
 #include "sim/check/vectors/mma_batch.h"

@@ -16,12 +16,6 @@
 namespace sptc::report::show {
 namespace {
 
-/// The registers of an instruction of which only the time counts.
-class NoRegisters : public tensor_core::OperandRegisters {
- public:
-  const mma::LaneRegister* read(int /*slot*/, int /*base*/) const override { return nullptr; }
-};
-
 isa::WarpInstruction warp_instruction(const mma::MmaInstruction& instruction) {
   const mma::OperandRegisters registers = mma::operand_registers(instruction);
   isa::WarpInstruction result;
@@ -77,7 +71,7 @@ class Bench : public base::Module {
   base::Wire<tensor_core::MmaIssue> issue_;
   base::Wire<tensor_core::OperandsReadToken> operands_read_;
   base::Wire<tensor_core::MmaDoneToken> done_;
-  NoRegisters registers_;
+  tensor_core::RegisterFile registers_{0};  ///< nobody reads it: only time is simulated
   tensor_core::TensorCore core_;
   mma::StepContext context_;
   isa::WarpInstruction instruction_;

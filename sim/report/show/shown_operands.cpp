@@ -3,6 +3,7 @@
 #include "models/numerics/codec.h"
 #include "models/sparsity/metadata_register.h"
 #include "models/sparsity/prune.h"
+#include "sim/io/text_file.h"
 #include "sim/report/show/element_view.h"
 #include "sim/workload/operands.h"
 
@@ -33,11 +34,11 @@ base::Matrix<Word> matrix_of(const check::vectors::BitArray& array, std::size_t 
   const int bytes = check::vectors::element_bytes(type);
   if (array.shape.size() != 3 || array.shape[1] > rows || array.shape[1] == 0 || (array.shape[1] != rows && !fewer) ||
       array.shape[2] != cols || array.element_bytes != bytes) {
-    throw base::InputError(fmt::format("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}", name, rows, cols,
-                                       bytes, fmt::join(array.shape, ", "), array.element_bytes));
+    io::refuse("show: {} must be [{}, {}] of {} bytes each, not [{}] of {}", name, rows, cols, bytes,
+               fmt::join(array.shape, ", "), array.element_bytes);
   }
   if (index >= array.shape[0]) {
-    throw base::InputError(fmt::format("show: --case {} is outside {}, which holds {}", index, name, array.shape[0]));
+    io::refuse("show: --case {} is outside {}, which holds {}", index, name, array.shape[0]);
   }
   base::Matrix<Word> matrix(rows, cols);
   const std::size_t count = array.shape[1] * cols;
@@ -57,16 +58,16 @@ void check_nibbles(const sparsity::CompressedMatrix& matrix, const MmaInstructio
   for (std::size_t row = 0; row < matrix.nibbles.rows(); ++row) {
     for (std::size_t group = 0; group < matrix.nibbles.cols(); ++group) {
       if (!sparsity::is_valid_nibble(matrix.nibbles(row, group), matrix.pattern)) {
-        throw base::InputError(
-            fmt::format("show: the metadata of row {}, group {} is 0x{:x}, which "
-                        "names no two places of {}",
-                        row, group, matrix.nibbles(row, group), matrix.pattern.name()));
+        io::refuse(
+            "show: the metadata of row {}, group {} is 0x{:x}, which "
+            "names no two places of {}",
+            row, group, matrix.nibbles(row, group), matrix.pattern.name());
       }
       if (instruction.needs_order() && !sparsity::is_ordered_nibble(matrix.nibbles(row, group))) {
-        throw base::InputError(
-            fmt::format("show: the indices of row {}, group {} (0x{:x}) do not rise: "
-                        ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
-                        row, group, matrix.nibbles(row, group)));
+        io::refuse(
+            "show: the indices of row {}, group {} (0x{:x}) do not rise: "
+            ".sp::ordered_metadata leaves such a D undefined (PTX ISA), .sp does not",
+            row, group, matrix.nibbles(row, group));
       }
     }
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/microbench/memory_bench.h"
 
-#include "models/base/error.h"
 #include "sim/base/run_events.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <string>
@@ -101,8 +101,7 @@ void MemoryBench::forget_answers() {
 
 double MemoryBench::chase_cycles(std::int64_t footprint, std::int64_t stride) {
   if (stride < kWord || stride > footprint) {
-    throw base::InputError("a pointer chase needs a stride from 8 bytes to its footprint, not " +
-                           std::to_string(stride));
+    io::refuse("a pointer chase needs a stride from 8 bytes to its footprint, not {}", stride);
   }
   memory_.reset(clock_.mhz());
   MemoryReader& reader = *readers_.front();
@@ -144,8 +143,7 @@ double MemoryBench::line_cycles() {
 double MemoryBench::bandwidth_gb_per_s(BandwidthOperation operation, std::int64_t footprint) {
   constexpr std::int64_t kLeast = 4 * Walk::kBlock;
   if (footprint < kLeast) {
-    throw base::InputError("a stream needs a footprint of at least " + std::to_string(kLeast) + " bytes, not " +
-                           std::to_string(footprint));
+    io::refuse("a stream needs a footprint of at least {} bytes, not {}", kLeast, footprint);
   }
   memory_.reset(clock_.mhz());
   // What the L2 keeps of a buffer somewhat larger than itself settles in a few rounds.

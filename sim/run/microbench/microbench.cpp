@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/microbench/microbench.h"
 
-#include "models/base/error.h"
 #include "models/base/shape.h"
 #include "models/mma/catalogue.h"
 #include "models/mma/fragment_layout.h"
 #include "sim/base/run_events.h"
-#include "sim/hardware/isa/add_instruction.h"
+#include "sim/hardware/isa/warp_instruction.h"
 #include "sim/hardware/sm/warpgroup_operands.h"
 #include "sim/hardware/sm/warpgroup_unit.h"
 #include "sim/hardware/tensor_core/issue_interval.h"
+#include "sim/io/text_file.h"
 
 #include <algorithm>
 #include <optional>
@@ -46,8 +46,7 @@ class Allocator {
     const isa::RegisterRange range{next_, count};
     next_ += count;
     if (next_ > max_) {
-      throw base::InputError("these chains need more than the " + std::to_string(max_) +
-                             " registers of a thread: lower the ILP");
+      io::refuse("these chains need more than the {} registers of a thread: lower the ILP", max_);
     }
     return range;
   }
@@ -206,24 +205,23 @@ void require_modelled(const gpu::GpuSpec& spec, const MatrixInstruction& which) 
   const mma::Target& target = mma::find_target(spec.instruction_set);
   const mma::CatalogueEntry entry = mma::find_instruction(target, instruction);
   if (entry.is_software) {
-    throw base::InputError(instruction.ptx_name() + " runs as a routine without tensor cores on '" + spec.name + "'");
+    io::refuse("{} runs as a routine without tensor cores on '{}'", instruction.ptx_name(), spec.name);
   }
   if (const std::string two = runs_as(target, entry, instruction); two.ends_with(" x2")) {
     const bool is_published = !entry.sass.empty();
-    throw base::InputError(instruction.ptx_name() + " runs as " + two + " on '" + (is_published ? spec.name : "sm_90") +
-                           "', whose time is not modelled" +
-                           (is_published ? "" : "; that of '" + spec.name + "' is not published"));
+    io::refuse("{} runs as {} on '{}', whose time is not modelled{}", instruction.ptx_name(), two,
+               is_published ? spec.name : "sm_90",
+               is_published ? "" : "; that of '" + spec.name + "' is not published");
   }
   if (instruction.accumulator == numerics::DataType::kF64 && spec.sm.tensor_core.f64_multipliers == 0) {
-    throw base::InputError("'" + spec.name + "' has no f64_multipliers: the time of " + instruction.ptx_name() +
-                           " is not known");
+    io::refuse("'{}' has no f64_multipliers: the time of {} is not known", spec.name, instruction.ptx_name());
   }
   if (!spec.sm.has(instruction.family)) {
-    throw base::InputError("'" + spec.name + "' has no " + std::string(mma::name(instruction.family)));
+    io::refuse("'{}' has no {}", spec.name, mma::name(instruction.family));
   }
   if (which.waited_for && spec.sm.tcgen05_latency_cycles == 0) {
-    throw base::InputError("'" + spec.name + "' has no tcgen05_latency_cycles: how long " + instruction.ptx_name() +
-                           " alone takes is not known");
+    io::refuse("'{}' has no tcgen05_latency_cycles: how long {} alone takes is not known", spec.name,
+               instruction.ptx_name());
   }
   if (instruction.sparse) {
     spec.require_selector(instruction.sparse_pattern(), instruction.ptx_name());
@@ -241,13 +239,13 @@ void require_modelled(const gpu::GpuSpec& spec, const Move& which) {
                     : which.kind == Move::Kind::kBulkCopy ? kHopper
                                                           : 0;
   if (generation < first) {
-    throw base::InputError("'" + spec.name + "' has no " + name_of(which));
+    io::refuse("'{}' has no {}", spec.name, name_of(which));
   }
   if (which.kind == Move::Kind::kLoadGlobal && spec.sm.l1_and_shared_memory == base::Bytes()) {
-    throw base::InputError("'" + spec.name + "' has no L1 for " + name_of(which));
+    io::refuse("'{}' has no L1 for {}", spec.name, name_of(which));
   }
   if (which.kind == Move::Kind::kCopy && which.amount != 16) {
-    throw base::InputError(name_of(which) + " passes the L1, which is not modelled");
+    io::refuse("{} passes the L1, which is not modelled", name_of(which));
   }
 }
 
@@ -353,16 +351,14 @@ void Microbench::require_possible(const MicrobenchCase& which) const {
   require_modelled(spec_, which.instruction);
   const int max_warps = std::min(spec_.sm.max_warps, static_cast<int>(kMaxWarps));
   if (which.warps < 1 || which.warps > max_warps) {
-    throw base::InputError("warps must be from 1 to " + std::to_string(max_warps) + " on '" + spec_.name + "', not " +
-                           std::to_string(which.warps));
+    io::refuse("warps must be from 1 to {} on '{}', not {}", max_warps, spec_.name, which.warps);
   }
   if (matrix != nullptr && which.warps % matrix->instruction.warps() != 0) {
-    throw base::InputError(std::string(mma::name(matrix->instruction.family)) +
-                           " runs on warpgroups: warps must be a multiple of " +
-                           std::to_string(matrix->instruction.warps()) + ", not " + std::to_string(which.warps));
+    io::refuse("{} runs on warpgroups: warps must be a multiple of {}, not {}", mma::name(matrix->instruction.family),
+               matrix->instruction.warps(), which.warps);
   }
   if (which.ilp < 1) {
-    throw base::InputError("ILP must be at least 1, not " + std::to_string(which.ilp));
+    io::refuse("ILP must be at least 1, not {}", which.ilp);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/base/error.h"
 #include "models/mma/catalogue.h"
+#include "sim/io/text_file.h"
 #include "sim/run/microbench/microbench.h"
 
 #include <fmt/format.h>
@@ -8,10 +9,8 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 
@@ -106,9 +105,8 @@ int number_in(std::string_view name, std::string_view prefix, std::string_view s
     return 0;
   }
   int number = 0;
-  const char* const end = name.data() + name.size() - suffix.size();
-  const auto [stop, error] = std::from_chars(name.data() + prefix.size(), end, number);
-  return error == std::errc() && stop == end ? number : 0;
+  name = name.substr(prefix.size(), name.size() - prefix.size() - suffix.size());
+  return io::parse_whole(name, number) ? number : 0;
 }
 
 Move parse_load(const std::string& name) {

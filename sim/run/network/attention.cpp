@@ -5,7 +5,7 @@
 // the architecture. No number is fitted to times of attention; which terms there are was chosen
 // with the rows of tests/fidelity/data/attention_published.csv at hand.
 #include "models/base/shape.h"
-#include "models/mma/mma_family.h"
+#include "models/mma/instruction.h"
 #include "sim/kernels/form_constants.h"
 #include "sim/run/network/kernel_time.h"
 

@@ -3,14 +3,12 @@
 
 #include "models/base/error.h"
 #include "models/base/text.h"
-#include "models/mma/target.h"
+#include "models/mma/catalogue.h"
 #include "sim/config/architecture.h"
 #include "sim/config/evidence.h"
 #include "sim/config/named_file.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -21,7 +19,6 @@
 #include <optional>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace sptc::run::network {
@@ -34,7 +31,6 @@ constexpr std::array<std::string_view, 21> kKeys{
     "name",          "description",   "scope",   "launch",   "algorithm",    "host_us", "sparse_host_us",
     "sparse_result", "kernel_cycles", "tensors", "rules",    "libraries",    "wide",    "versions",
     "graph_tokens",  "types",         "sparse",  "quantize", "graph_passes", "step_us", "sequence_us"};
-constexpr std::array<std::string_view, 5> kRuleKeys{"name", "fuse", "operations", "evidence", "source"};
 constexpr std::array<std::string_view, 5> kRuleKinds{"epilogue", "conv_epilogue", "attention", "chain", "siblings"};
 constexpr std::array<std::string_view, 3> kValueKeys{"value", "evidence", "source"};
 constexpr std::array<std::string_view, 2> kScopes{"network", "gemms"};
@@ -57,16 +53,6 @@ constexpr std::array<OtherName, 7> kOtherNames{{{"torch", "pytorch"},
                                                 {"trtllm", "tensorrt-llm"},
                                                 {"trt-llm", "tensorrt-llm"}}};
 
-/// The place of `word`, which stands at `place`, among `names`. Throws InputError.
-std::size_t place_among(std::span<const std::string_view> names, const std::string& word, const char* what,
-                        const io::JsonPlace& place) {
-  const auto found = std::find(names.begin(), names.end(), word);
-  if (found == names.end()) {
-    place.fail(fmt::format("unknown {} {}", what, base::unknown_name(io::printable(word), names)));
-  }
-  return static_cast<std::size_t>(found - names.begin());
-}
-
 workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
   const std::vector<std::string_view> names = workload::vector_kind_names();
   const std::string text = word.is_string() ? word.get<std::string>() : io::describe(word);
@@ -79,20 +65,18 @@ workload::VectorKind vector_kind(const json& word, const io::JsonPlace& place) {
 
 std::set<workload::VectorKind> read_operations(const io::JsonObject& object) {
   std::set<workload::VectorKind> kinds;
-  const json& operations = object.array("operations");
-  for (std::size_t i = 0; i < operations.size(); ++i) {
-    kinds.insert(vector_kind(operations[i], object.place() / "operations" / i));
-  }
+  object.each("operations",
+              [&](const json& word, const io::JsonPlace& place) { kinds.insert(vector_kind(word, place)); });
   return kinds;
 }
 
 FusionRule read_rule(const io::JsonObject& object) {
-  object.allow_only(kRuleKeys);
+  object.allow_only({"name", "fuse", "operations", "evidence", "source"});
   config::read_evidence(object);
   FusionRule rule;
   rule.name = object.text("name");
-  rule.kind =
-      static_cast<FusionRule::Kind>(place_among(kRuleKinds, object.text("fuse"), "fusion", object.place() / "fuse"));
+  object.require("fuse");
+  rule.kind = static_cast<FusionRule::Kind>(object.choice("fuse", kRuleKinds, "unknown fusion"));
   rule.operations = read_operations(object);
   return rule;
 }
@@ -106,18 +90,22 @@ double read_number(const io::JsonObject& root, std::string_view key) {
   config::read_evidence(number);
   const json& value = number.require("value");
   if (!value.is_number() || !(value.get<double>() >= 0 && value.get<double>() <= kMostOfNumber)) {
-    (number.place() / "value")
-        .fail(fmt::format("must be a number from 0 to {}, not {}", kMostOfNumber, io::describe(value)));
+    (number.place() / "value").fail("must be a number from 0 to {}, not {}", kMostOfNumber, io::describe(value));
   }
   return value.get<double>();
 }
 
 /// A word with its evidence: {"value": "graph", "evidence": .., "source": ..}.
-std::string read_word(const io::JsonObject& root, std::string_view key) {
+io::JsonObject word_with_evidence(const io::JsonObject& root, std::string_view key) {
   const io::JsonObject word = root.object(key);
   word.allow_only(kValueKeys);
   config::read_evidence(word);
-  return word.text("value");
+  word.require("value");
+  return word;
+}
+
+std::string read_word(const io::JsonObject& root, std::string_view key) {
+  return word_with_evidence(root, key).text("value");
 }
 
 std::map<DataType, DataType> read_tensors(const io::JsonObject& root) {
@@ -154,13 +142,10 @@ std::map<std::string, std::string> read_libraries(const io::JsonObject& root) {
   return libraries;
 }
 
-/// Whether 2:4 kernels leave their results transposed.
-bool read_sparse_result(const io::JsonObject& root) {
-  if (!root.has("sparse_result")) {
-    return false;
-  }
-  return place_among(kSparseResults, read_word(root, "sparse_result"), "layout",
-                     root.place() / "sparse_result" / "value") == 1;
+/// Whether `key` of `root` says the second of two `words`; false where it is absent.
+bool says_second(const io::JsonObject& root, std::string_view key, std::span<const std::string_view> words,
+                 std::string_view unknown) {
+  return root.has(key) && word_with_evidence(root, key).choice("value", words, unknown) == 1;
 }
 
 std::filesystem::path path_of(const std::string& name_or_path) {
@@ -192,14 +177,12 @@ json with_base(const json& document, const std::string& file) {
 void set_version(const io::JsonObject& root, const std::string& asked, EngineSpec& engine) {
   if (!root.has("versions")) {
     if (!asked.empty()) {
-      throw base::InputError(fmt::format("engine '{0}' has no versions: leave out '@{1}'", io::printable(engine.name),
-                                         io::printable(asked)));
+      io::refuse("engine '{0}' has no versions: leave out '@{1}'", io::printable(engine.name), io::printable(asked));
     }
     return;
   }
-  constexpr std::array<std::string_view, 4> kVersionKeys{"from", "to", "evidence", "source"};
   const io::JsonObject versions = root.object("versions");
-  versions.allow_only(kVersionKeys);
+  versions.allow_only({"from", "to", "evidence", "source"});
   config::read_evidence(versions);
   const auto bound = [&](std::string_view key, int absent) {
     const std::optional<Version> version = parse_version(versions.text(key), absent);
@@ -213,8 +196,8 @@ void set_version(const io::JsonObject& root, const std::string& asked, EngineSpe
   engine.version = asked.empty() ? versions.text("to") : asked;
   const Version version = parse_version(engine.version).value_or(Version());
   if (version < from || version > to) {
-    throw base::InputError(fmt::format("engine '{}' knows the versions {} to {}, not {}", io::printable(engine.name),
-                                       versions.text("from"), versions.text("to"), engine.version));
+    io::refuse("engine '{}' knows the versions {} to {}, not {}", io::printable(engine.name), versions.text("from"),
+               versions.text("to"), engine.version);
   }
 }
 
@@ -223,18 +206,16 @@ std::optional<std::int64_t> read_graph_tokens(const io::JsonObject& root, const 
   if (!root.has("graph_tokens")) {
     return std::nullopt;
   }
-  constexpr std::array<std::string_view, 5> kTokenKeys{"value", "since", "until", "evidence", "source"};
   std::int64_t tokens = 0;
-  const json& rows = root.array("graph_tokens");
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const io::JsonObject row(rows[i], root.place() / "graph_tokens" / i);
-    row.allow_only(kTokenKeys);
+  root.each("graph_tokens", [&](const json& element, const io::JsonPlace& place) {
+    const io::JsonObject row(element, place);
+    row.allow_only({"value", "since", "until", "evidence", "source"});
     config::read_evidence(row);
     Offer offer;
     read_releases(row, !engine.version.empty(), offer);
     const std::int64_t value = row.integer("value", 1, kMostTokens);
     tokens = covers(offer, {engine.name, engine.version, "", 0}) ? value : tokens;
-  }
+  });
   return tokens;
 }
 
@@ -253,11 +234,9 @@ EngineSpec read_engine(const json& document, const std::string& file, const std:
   engine.name = root.text("name");
   root.text("description");
   set_version(root, version, engine);
-  engine.gemms_only =
-      place_among(kScopes, root.text_or("scope", kScopes.front()), "scope", root.place() / "scope") == 1;
+  engine.gemms_only = root.choice("scope", kScopes, "unknown scope") == 1;
   if (engine.gemms_only) {
-    constexpr std::array<std::string_view, 3> kOfGemms{"name", "description", "scope"};
-    root.allow_only(kOfGemms);
+    root.allow_only({"name", "description", "scope"});
     return engine;
   }
   engine.launch = kernels::parse_launch_mode((root.place() / "launch" / "value").pointer, read_word(root, "launch"));
@@ -267,29 +246,25 @@ EngineSpec read_engine(const json& document, const std::string& file, const std:
   }
   engine.host_us = read_number(root, "host_us");
   engine.sparse_host_us = root.has("sparse_host_us") ? read_number(root, "sparse_host_us") : engine.host_us;
-  engine.sparse_transposed = read_sparse_result(root);
+  engine.sparse_transposed = says_second(root, "sparse_result", kSparseResults, "unknown layout");
   engine.kernel_cycles = read_number(root, "kernel_cycles");
   engine.step_us = read_number(root, "step_us");
   engine.sequence_us = read_number(root, "sequence_us");
   engine.graph_tokens = read_graph_tokens(root, engine);
-  engine.graphs_decode_alone =
-      root.has("graph_passes") && place_among(kGraphPasses, read_word(root, "graph_passes"), "passes",
-                                              root.place() / "graph_passes" / "value") == 1;
+  engine.graphs_decode_alone = says_second(root, "graph_passes", kGraphPasses, "unknown passes");
   read_software(root, engine);
   engine.tensors = read_tensors(root);
   engine.libraries = read_libraries(root);
   if (root.has("wide")) {
     const io::JsonObject wide = root.object("wide");
-    constexpr std::array<std::string_view, 3> kWideKeys{"operations", "evidence", "source"};
-    wide.allow_only(kWideKeys);
+    wide.allow_only({"operations", "evidence", "source"});
     config::read_evidence(wide);
     engine.wide = read_operations(wide);
   }
   if (root.has("rules")) {
-    const json& rules = root.array("rules");
-    for (std::size_t i = 0; i < rules.size(); ++i) {
-      engine.rules.push_back(read_rule(io::JsonObject(rules[i], root.place() / "rules" / i)));
-    }
+    root.each("rules", [&](const json& rule, const io::JsonPlace& place) {
+      engine.rules.push_back(read_rule(io::JsonObject(rule, place)));
+    });
   }
   return engine;
 }
@@ -324,8 +299,7 @@ AskedName taken_apart(const std::string& asked) {
   if (at != std::string::npos && parse_version(asked.substr(at + 1))) {
     result = {asked.substr(0, at), asked.substr(at + 1)};
   } else if (at != std::string::npos && !config::is_path(asked)) {
-    throw base::InputError(
-        fmt::format("engine '{}': behind '@' stands a version such as 0.18.1", io::printable(asked)));
+    io::refuse("engine '{}': behind '@' stands a version such as 0.18.1", io::printable(asked));
   }
   const auto* const found = std::ranges::find(kOtherNames, result.name, &OtherName::name);
   result.name = found == kOtherNames.end() ? result.name : std::string(found->file);

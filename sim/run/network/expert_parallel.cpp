@@ -46,8 +46,7 @@ class Sharing {
  private:
   std::int64_t divided(std::int64_t extent, const std::string& name, const char* what) const {
     if (extent % gpus_ != 0) {
-      throw base::InputError(
-          fmt::format("--ep {}: {} {} of '{}' cannot be divided by it", gpus_, extent, what, io::printable(name)));
+      io::refuse("--ep {}: {} {} of '{}' cannot be divided by it", gpus_, extent, what, io::printable(name));
     }
     return extent / gpus_;
   }

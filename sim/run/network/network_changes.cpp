@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/network/network_changes.h"
 
-#include "models/base/error.h"
 #include "models/numerics/data_type.h"
 #include "sim/io/text_file.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -139,7 +136,7 @@ void widen_tensors(const EngineSpec& engine, const std::vector<workload::Operati
 void require_types(const EngineSpec& engine, const std::vector<workload::Operation>& gemms) {
   for (const workload::Operation& op : gemms) {
     if (const std::string why = op.weight ? engine.no_types(op) : ""; !why.empty()) {
-      throw base::InputError(fmt::format("'{}': {}", io::printable(op.name), why));
+      io::refuse("'{}': {}", io::printable(op.name), why);
     }
   }
 }

@@ -6,16 +6,14 @@
 #include "sim/config/evidence.h"
 #include "sim/io/json_reader.h"
 #include "sim/io/text_file.h"
-#include "sim/kernels/operand_format.h"
+#include "sim/kernels/operand_storage.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <system_error>
 #include <utility>
 
 namespace sptc::run::network {
@@ -32,18 +30,17 @@ bool is_operand_word(const std::string& word) {
 
 std::vector<std::string> read_types(const io::JsonObject& row) {
   std::vector<std::string> types;
-  const nlohmann::json& words = row.array("types");
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string word = words[i].is_string() ? words[i].get<std::string>() : io::describe(words[i]);
+  row.each("types", [&](const nlohmann::json& element, const io::JsonPlace& place) {
+    const std::string word = element.is_string() ? element.get<std::string>() : io::describe(element);
     if (!is_operand_word(word)) {
       std::vector<std::string_view> known = numerics::operand_type_names();
       for (const auto formats : {kernels::block_format_names(), kernels::weight_format_names()}) {
         known.insert(known.end(), formats.begin(), formats.end());
       }
-      (row.place() / "types" / i).fail("unknown type of operands " + base::unknown_name(io::printable(word), known));
+      place.fail("unknown type of operands " + base::unknown_name(io::printable(word), known));
     }
     types.push_back(word);
-  }
+  });
   return types;
 }
 
@@ -54,7 +51,7 @@ std::optional<Version> read_version(const io::JsonObject& row, std::string_view 
   text = row.text(key);
   const std::optional<Version> version = parse_version(text);
   if (!version) {
-    (row.place() / key).fail(fmt::format("must be a version such as \"0.18.1\", not '{}'", io::printable(text)));
+    (row.place() / key).fail("must be a version such as \"0.18.1\", not '{}'", io::printable(text));
   }
   return version;
 }
@@ -85,22 +82,17 @@ std::string why_not(const Offer& offer, const Installation& at) {
 std::optional<Version> parse_version(std::string_view text, int absent) {
   Version version;
   version.parts.fill(absent);
-  for (std::size_t i = 0; i < version.parts.size(); ++i) {
-    const char* const end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, version.parts[i]);
-    if (error != std::errc() || version.parts[i] < 0 || version.parts[i] > kMostPart) {
-      return std::nullopt;
-    }
-    text.remove_prefix(static_cast<std::size_t>(rest - text.data()));
-    if (text.empty()) {
-      return version;
-    }
-    if (text.front() != '.') {
-      return std::nullopt;
-    }
-    text.remove_prefix(1);
+  const std::vector<std::string_view> parts = workload::parts_of(text, '.');
+  if (parts.size() > version.parts.size()) {
+    return std::nullopt;
   }
-  return std::nullopt;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    int& part = version.parts[i];
+    if (!io::parse_whole(parts[i], part) || part < 0 || part > kMostPart) {
+      return std::nullopt;
+    }
+  }
+  return version;
 }
 
 void read_releases(const io::JsonObject& row, bool versioned, Offer& offer) {
@@ -120,9 +112,8 @@ std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
   if (!root.has(key)) {
     return offers;
   }
-  const nlohmann::json& rows = root.array(key);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const io::JsonObject row(rows[i], root.place() / key / i);
+  root.each(key, [&](const nlohmann::json& element, const io::JsonPlace& place) {
+    const io::JsonObject row(element, place);
     std::vector<std::string_view> keys{"types", "since", "until", "sm_from", "sm_below", "evidence", "source"};
     if (!how.empty()) {
       keys.push_back(how);
@@ -139,7 +130,7 @@ std::vector<Offer> read_offers(const io::JsonObject& root, std::string_view key,
       offer.how = words[row.choice(how, words)];
     }
     offers.push_back(std::move(offer));
-  }
+  });
   return offers;
 }
 

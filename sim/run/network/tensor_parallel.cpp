@@ -161,8 +161,7 @@ class Splitter {
 
   std::int64_t divided(std::int64_t extent, const std::string& name, const char* what) const {
     if (extent % gpus_ != 0) {
-      throw base::InputError(
-          fmt::format("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what, extent, io::printable(name)));
+      io::refuse("--tp {}: {} = {} of '{}' cannot be divided by it", gpus_, what, extent, io::printable(name));
     }
     return extent / gpus_;
   }
@@ -256,8 +255,8 @@ class Splitter {
     compressed_ = false;
     heads_ = layers_.heads_at(product, tokens);
     if (heads_ && (heads_->queries % gpus_ != 0 || (heads_->keys % gpus_ != 0 && gpus_ % heads_->keys != 0))) {
-      throw base::InputError(fmt::format("--tp {}: {} heads of '{}', which share {} of keys, cannot be divided by it",
-                                         gpus_, heads_->queries, io::printable(layers_[product].name), heads_->keys));
+      io::refuse("--tp {}: {} heads of '{}', which share {} of keys, cannot be divided by it", gpus_, heads_->queries,
+                 io::printable(layers_[product].name), heads_->keys);
     }
   }
 

@@ -356,13 +356,10 @@ RecordedLaunch launch_of(const BlasCall& call) {
 }
 
 bool has_unmodelled_scales(const BlasCall& call) {
-  for (const std::string* const scales : {&call.a_scales, &call.b_scales}) {
+  return std::ranges::any_of(std::array{&call.a_scales, &call.b_scales}, [](const std::string* scales) {
     const ScaleMode* const mode = find_scale_mode(*scales);
-    if (mode != nullptr && mode->block == 0 && !mode->costs_nothing) {
-      return true;
-    }
-  }
-  return false;
+    return mode != nullptr && mode->block == 0 && !mode->costs_nothing;
+  });
 }
 
 std::optional<BlasCall> read_lt_line(std::string_view line, const std::string& place) {

@@ -3,7 +3,6 @@
 #include "sim/workload/launch_list.h"
 #include "sim/workload/readers.h"
 
-#include <charconv>
 #include <tuple>
 
 namespace sptc::workload::blas {
@@ -21,8 +20,7 @@ std::string type_of(const CsvRow& row, std::string_view column) {
 double runtime_us(const CsvRow& row) {
   const std::string_view field = row.text("Runtime");
   double ms = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), ms);
-  const bool number = error == std::errc() && end == field.data() + field.size() && ms >= 0;
+  const bool number = io::parse_whole(field, ms) && ms >= 0;
   if (!number && !field.empty()) {
     row.fail("Runtime must be milliseconds, not '{}'", io::printable(field));
   }

@@ -6,8 +6,8 @@ namespace sptc::workload::blas {
 namespace {
 
 constexpr std::string_view kBlasWeightGround =
-    "the logs do not say which operand is the weight: A is taken for it where the launch has one "
-    "batch and B is not transposed, as in the gradient of a weight";
+    "the logs do not say which operand is the weight: A is taken for it where the launch has one batch and B is not "
+    "transposed, as in the gradient of a weight";
 constexpr std::string_view kFailedCallsGround = "calls that fail are logged, too";
 
 /// What cuBLAS logs of one call: a line of its own per argument.
@@ -103,18 +103,14 @@ class LogReader {
   /// What one library logs of another's calls counts once.
   LaunchList take_launches(std::vector<std::string>& notes) {
     add(lt_, "");
-    if (lt_.empty() && calls_without_trace_ > 0) {
-      RecordedLaunch launch;
-      launch.op.name = "cublasLtMatmul";
-      launch.op.count = calls_without_trace_;
-      launch.reason = "the log has no [Trace] line of the call, which says its shape";
-      list_.add(std::move(launch), input_.name());
-    } else if (lt_.empty() && heuristics_ > 0 && cublas_.empty()) {
-      RecordedLaunch question;
-      question.op.name = heuristic_;
-      question.op.count = heuristics_;
-      question.reason = "heuristic calls only, no launch";
-      list_.add(std::move(question), input_.name());
+    const bool untraced = calls_without_trace_ > 0;
+    if (lt_.empty() && (untraced || (heuristics_ > 0 && cublas_.empty()))) {
+      RecordedLaunch left;
+      left.op.name = untraced ? "cublasLtMatmul" : heuristic_;
+      left.op.count = untraced ? calls_without_trace_ : heuristics_;
+      left.reason = untraced ? "the log has no [Trace] line of the call, which says its shape"
+                             : "heuristic calls only, no launch";
+      list_.add(std::move(left), input_.name());
     }
     if (descriptors_.empty()) {
       descriptors_ = std::move(descriptor_inputs_);
@@ -243,12 +239,8 @@ bool recognises(const Head& head) {
   static constexpr std::string_view kMarks[] = {"][cublasLt][",   "[cublasLt][",       "][CUSPARSELT][",
                                                 "][HIPBLASLT][",  "I! cuBLAS (",       "hipblaslt-bench ",
                                                 "rocblas-bench ", "rocblas_function: "};
-  for (const std::string_view mark : kMarks) {
-    if (head.text.find(mark) != std::string_view::npos) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(kMarks,
+                             [&](std::string_view mark) { return head.text.find(mark) != std::string_view::npos; });
 }
 
 void read_log(input::InputStream& input, const ImportOptions& /*options*/, Recording& recording) {

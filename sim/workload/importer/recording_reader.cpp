@@ -74,8 +74,8 @@ const Reader& own_reader(const Head& head, const input::InputStream& input) {
     if (!head.keys.empty() && !head.has("schema") && !head.has("ops")) {
       const auto first = std::span(head.keys).first(std::min<std::size_t>(8, head.keys.size()));
       io::refuse(
-          "{}: this JSON is neither a workload (\"schema\": \"gemm-workload/0.2\", see "
-          "traces/README.md) nor a recording that is read here: its keys are {}",
+          "{}: this JSON is neither a workload (\"schema\": \"gemm-workload/0.2\", see traces/README.md) nor a "
+          "recording that is read here: its keys are {}",
           input.name(), io::printable(fmt::format("{}", fmt::join(first, ", "))));
     }
     return kOwnJson;

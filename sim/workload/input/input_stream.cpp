@@ -34,8 +34,8 @@ io::OpenFile open_file(const std::filesystem::path& path, const std::string& sho
   if (std::filesystem::is_directory(status)) {
     io::require_directory(path);
     io::refuse(
-        "{}: is a directory without config.json: give the file in it that says the layers: an "
-        "ONNX model, a recording or a workload",
+        "{}: is a directory without config.json: give the file in it that says the layers: an ONNX model, a recording "
+        "or a workload",
         shown);
   }
   if (std::filesystem::is_block_file(status)) {
@@ -60,8 +60,7 @@ std::string weights_beside(const std::filesystem::path& file) {
   std::filesystem::directory_iterator entry(file.parent_path(), error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     if (entry->path().extension() == ".safetensors") {
-      return "the layers are those of config.json: values in the safetensors beside it are not "
-             "read";
+      return "the layers are those of config.json: values in the safetensors beside it are not read";
     }
   }
   return "";

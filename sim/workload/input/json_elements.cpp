@@ -54,21 +54,192 @@ bool continues(std::string_view held, unsigned char c) {
 /// missing behind the last whole event. Takes the text in pieces.
 class JsonRepair {
  public:
-  /// Appends `piece`, mended, to `mended`. What the next piece decides is kept back.
-  void take(std::string_view piece, std::string& mended);
-  void finish(std::string& mended);
+  explicit JsonRepair(std::string& mended) : mended_(mended) {}
+
+  /// Appends `piece`, mended. What the next piece decides is kept back.
+  void take(std::string_view piece) {
+    for (std::size_t at = 0; at < piece.size(); ++at) {
+      if (state_ == State::kString) {  // most of a trace
+        const std::size_t begin = at;
+        while (at < piece.size() && is_ascii(piece[at]) && piece[at] != '"' && piece[at] != '\\') {
+          ++at;
+        }
+        mended_.append(piece, begin, at - begin);
+        if (at == piece.size()) {
+          return;
+        }
+      }
+      const char c = piece[at];
+      switch (state_) {
+        case State::kOutside:
+          outside(c);
+          break;
+        case State::kString:
+          in_string(c);
+          break;
+        case State::kBackslash:
+        case State::kUnicode:
+          behind_backslash(c);
+          break;
+        case State::kSequence:
+          in_sequence(c);
+          break;
+      }
+    }
+  }
+
+  void finish() {
+    constexpr std::string_view kEvents = "{[";
+    if (state_ != State::kOutside) {
+      return;
+    }
+    end_word();
+    const bool behind_event = last_ == '}' || last_ == ']';
+    const bool among_events = open_ == "[" || open_ == kEvents || open_ == "{";
+    if (behind_event && among_events) {
+      commas_ += space_.empty() ? 0 : 1;
+      space_.clear();
+      for (; !open_.empty(); open_.pop_back()) {
+        mended_ += open_.back() == '[' ? ']' : '}';
+        ++brackets_;
+      }
+    }
+    flush_space();
+  }
+
   /// What was mended, in one sentence; empty where nothing was.
-  std::string text() const;
+  std::string text() const {
+    std::string list;
+    const auto add = [&list](std::int64_t number, std::string_view one, std::string_view many) {
+      if (number > 0) {
+        list += fmt::format("{}{} {}", list.empty() ? "" : ", ", number, number == 1 ? one : many);
+      }
+    };
+    add(controls_, "control character in a string", "control characters in strings");
+    add(backslashes_, "backslash that escapes nothing", "backslashes that escape nothing");
+    add(bytes_, "byte of no UTF-8", "bytes of no UTF-8");
+    add(commas_, "comma before nothing", "commas before nothing");
+    add(words_, "number that is none (NaN, Infinity)", "numbers that are none (NaN, Infinity)");
+    add(brackets_, "closing bracket missing at the end", "closing brackets missing at the end");
+    return list.empty() ? list : "the file is not valid JSON, and was read all the same: " + list;
+  }
 
  private:
-  void in_string(char c, std::string& mended);
-  void behind_backslash(char c, std::string& mended);
-  void in_sequence(char c, std::string& mended);
-  void outside(char c, std::string& mended);
-  void end_word(std::string& mended);
-  void flush_space(std::string& mended);
+  void in_string(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"') {
+      mended_ += c;
+      state_ = State::kOutside;
+      last_ = c;
+    } else if (c == '\\') {
+      state_ = State::kBackslash;
+    } else if (byte < ' ') {
+      mended_ += fmt::format("\\u{:04x}", byte);
+      ++controls_;
+    } else if (byte < kFirstOfSequence) {
+      mended_ += c;
+    } else if (sequence_length(byte) > 0) {
+      held_ = c;
+      state_ = State::kSequence;
+    } else {
+      mended_ += '?';
+      ++bytes_;
+    }
+  }
+
+  void behind_backslash(char c) {
+    constexpr std::size_t kDigits = 4;
+    if (state_ == State::kUnicode) {
+      if (std::isxdigit(static_cast<unsigned char>(c)) != 0) {
+        held_ += c;
+        if (held_.size() == kDigits) {
+          mended_ += "\\u" + std::exchange(held_, "");
+          state_ = State::kString;
+        }
+        return;
+      }
+      mended_ += "\\\\u" + std::exchange(held_, "");
+    } else if (c == 'u') {
+      held_.clear();
+      state_ = State::kUnicode;
+      return;
+    } else if (std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos) {
+      mended_ += {'\\', c};
+      state_ = State::kString;
+      return;
+    } else {
+      mended_ += "\\\\";
+    }
+    ++backslashes_;
+    state_ = State::kString;
+    in_string(c);
+  }
+
+  void in_sequence(char c) {
+    if (!continues(held_, static_cast<unsigned char>(c))) {
+      mended_ += '?';
+      ++bytes_;
+      held_.clear();
+      state_ = State::kString;
+      in_string(c);
+      return;
+    }
+    held_ += c;
+    if (held_.size() == sequence_length(static_cast<unsigned char>(held_[0]))) {
+      mended_ += std::exchange(held_, "");
+      state_ = State::kString;
+    }
+  }
+
+  void flush_space() { mended_ += std::exchange(space_, ""); }
+
+  void end_word() {
+    static constexpr std::string_view kNumbers[] = {"NaN",      "-NaN",      "nan", "-nan", "inf",
+                                                    "Infinity", "-Infinity", "Inf", "-inf", "-Inf"};
+    if (std::ranges::find(kNumbers, held_) != std::end(kNumbers)) {
+      held_ = "null";
+      ++words_;
+    }
+    mended_ += std::exchange(held_, "");
+  }
+
+  void outside(char c) {
+    if (is_of_word(c)) {
+      flush_space();
+      if (held_.size() >= kMostHeld) {
+        mended_ += std::exchange(held_, "");
+      }
+      held_ += c;
+      last_ = c;
+      return;
+    }
+    end_word();
+    if (is_blank(c)) {
+      (space_.empty() || space_.size() >= kMostHeld ? mended_ : space_) += c;
+      return;
+    }
+    if ((c == ']' || c == '}') && !space_.empty()) {
+      space_.clear();
+      ++commas_;
+    }
+    flush_space();
+    if (c == ',') {
+      space_ = c;
+      return;
+    }
+    last_ = c;
+    mended_ += c;
+    if (c == '"') {
+      state_ = State::kString;
+    } else if ((c == '[' || c == '{') && open_.size() < kMostOpen) {
+      open_ += c;
+    } else if ((c == ']' || c == '}') && !open_.empty()) {
+      open_.pop_back();
+    }
+  }
 
   enum class State { kOutside, kString, kBackslash, kUnicode, kSequence };
+  std::string& mended_;
   State state_ = State::kOutside;
   std::string held_;   ///< of an escape, a sequence of UTF-8 or a word
   std::string space_;  ///< behind a comma that may be one too many, with it
@@ -76,187 +247,6 @@ class JsonRepair {
   char last_ = 0;      ///< the last that is neither blank nor comma, outside of strings
   std::int64_t controls_ = 0, backslashes_ = 0, bytes_ = 0, commas_ = 0, words_ = 0, brackets_ = 0;
 };
-
-void JsonRepair::take(std::string_view piece, std::string& mended) {
-  for (std::size_t at = 0; at < piece.size(); ++at) {
-    if (state_ == State::kString) {  // most of a trace
-      const std::size_t begin = at;
-      while (at < piece.size() && is_ascii(piece[at]) && piece[at] != '"' && piece[at] != '\\') {
-        ++at;
-      }
-      mended.append(piece, begin, at - begin);
-      if (at == piece.size()) {
-        return;
-      }
-    }
-    const char c = piece[at];
-    switch (state_) {
-      case State::kOutside:
-        outside(c, mended);
-        break;
-      case State::kString:
-        in_string(c, mended);
-        break;
-      case State::kBackslash:
-      case State::kUnicode:
-        behind_backslash(c, mended);
-        break;
-      case State::kSequence:
-        in_sequence(c, mended);
-        break;
-    }
-  }
-}
-
-void JsonRepair::in_string(char c, std::string& mended) {
-  const auto byte = static_cast<unsigned char>(c);
-  if (c == '"') {
-    mended += c;
-    state_ = State::kOutside;
-    last_ = c;
-  } else if (c == '\\') {
-    state_ = State::kBackslash;
-  } else if (byte < ' ') {
-    mended += fmt::format("\\u{:04x}", byte);
-    ++controls_;
-  } else if (byte < kFirstOfSequence) {
-    mended += c;
-  } else if (sequence_length(byte) > 0) {
-    held_ = c;
-    state_ = State::kSequence;
-  } else {
-    mended += '?';
-    ++bytes_;
-  }
-}
-
-void JsonRepair::behind_backslash(char c, std::string& mended) {
-  constexpr std::size_t kDigits = 4;
-  if (state_ == State::kUnicode) {
-    if (std::isxdigit(static_cast<unsigned char>(c)) != 0) {
-      held_ += c;
-      if (held_.size() == kDigits) {
-        mended += "\\u" + std::exchange(held_, "");
-        state_ = State::kString;
-      }
-      return;
-    }
-    mended += "\\\\u" + std::exchange(held_, "");
-  } else if (c == 'u') {
-    held_.clear();
-    state_ = State::kUnicode;
-    return;
-  } else if (std::string_view("\"\\/bfnrt").find(c) != std::string_view::npos) {
-    mended += {'\\', c};
-    state_ = State::kString;
-    return;
-  } else {
-    mended += "\\\\";
-  }
-  ++backslashes_;
-  state_ = State::kString;
-  in_string(c, mended);
-}
-
-void JsonRepair::in_sequence(char c, std::string& mended) {
-  if (!continues(held_, static_cast<unsigned char>(c))) {
-    mended += '?';
-    ++bytes_;
-    held_.clear();
-    state_ = State::kString;
-    in_string(c, mended);
-    return;
-  }
-  held_ += c;
-  if (held_.size() == sequence_length(static_cast<unsigned char>(held_[0]))) {
-    mended += std::exchange(held_, "");
-    state_ = State::kString;
-  }
-}
-
-void JsonRepair::flush_space(std::string& mended) {
-  mended += std::exchange(space_, "");
-}
-
-void JsonRepair::end_word(std::string& mended) {
-  static constexpr std::string_view kNumbers[] = {"NaN",      "-NaN",      "nan", "-nan", "inf",
-                                                  "Infinity", "-Infinity", "Inf", "-inf", "-Inf"};
-  if (std::ranges::find(kNumbers, held_) != std::end(kNumbers)) {
-    held_ = "null";
-    ++words_;
-  }
-  mended += std::exchange(held_, "");
-}
-
-void JsonRepair::outside(char c, std::string& mended) {
-  if (is_of_word(c)) {
-    flush_space(mended);
-    if (held_.size() >= kMostHeld) {
-      mended += std::exchange(held_, "");
-    }
-    held_ += c;
-    last_ = c;
-    return;
-  }
-  end_word(mended);
-  if (is_blank(c)) {
-    (space_.empty() || space_.size() >= kMostHeld ? mended : space_) += c;
-    return;
-  }
-  if ((c == ']' || c == '}') && !space_.empty()) {
-    space_.clear();
-    ++commas_;
-  }
-  flush_space(mended);
-  if (c == ',') {
-    space_ = c;
-    return;
-  }
-  last_ = c;
-  mended += c;
-  if (c == '"') {
-    state_ = State::kString;
-  } else if ((c == '[' || c == '{') && open_.size() < kMostOpen) {
-    open_ += c;
-  } else if ((c == ']' || c == '}') && !open_.empty()) {
-    open_.pop_back();
-  }
-}
-
-void JsonRepair::finish(std::string& mended) {
-  constexpr std::string_view kEvents = "{[";
-  if (state_ != State::kOutside) {
-    return;
-  }
-  end_word(mended);
-  const bool behind_event = last_ == '}' || last_ == ']';
-  const bool among_events = open_ == "[" || open_ == kEvents || open_ == "{";
-  if (behind_event && among_events) {
-    commas_ += space_.empty() ? 0 : 1;
-    space_.clear();
-    for (; !open_.empty(); open_.pop_back()) {
-      mended += open_.back() == '[' ? ']' : '}';
-      ++brackets_;
-    }
-  }
-  flush_space(mended);
-}
-
-std::string JsonRepair::text() const {
-  std::string list;
-  const auto add = [&list](std::int64_t number, std::string_view one, std::string_view many) {
-    if (number > 0) {
-      list += fmt::format("{}{} {}", list.empty() ? "" : ", ", number, number == 1 ? one : many);
-    }
-  };
-  add(controls_, "control character in a string", "control characters in strings");
-  add(backslashes_, "backslash that escapes nothing", "backslashes that escape nothing");
-  add(bytes_, "byte of no UTF-8", "bytes of no UTF-8");
-  add(commas_, "comma before nothing", "commas before nothing");
-  add(words_, "number that is none (NaN, Infinity)", "numbers that are none (NaN, Infinity)");
-  add(brackets_, "closing bracket missing at the end", "closing brackets missing at the end");
-  return list.empty() ? list : "the file is not valid JSON, and was read all the same: " + list;
-}
 
 /// Builds the elements from what the parser meets.
 class ElementReader : public nlohmann::json_sax<json> {
@@ -284,7 +274,20 @@ class ElementReader : public nlohmann::json_sax<json> {
     (depth_ == 1 ? list_ : key_) = std::move(key);
     return true;
   }
-  bool parse_error(std::size_t position, const std::string& last_token, const json::exception& error) override;
+  bool parse_error(std::size_t /*position*/, const std::string& /*last_token*/, const json::exception& error) override {
+    // "[..] parse error at line 1, column 2: syntax error ..", or "[..] number overflow .."
+    std::string_view what = error.what();
+    constexpr std::string_view kCodeEnd = "] ";
+    const std::size_t line = what.find("line "), code_end = what.find(kCodeEnd);
+    if (line != std::string_view::npos) {
+      what.remove_prefix(line);
+    } else if (code_end != std::string_view::npos) {
+      what.remove_prefix(code_end + kCodeEnd.size());
+    }
+    const bool ends = what.find("unexpected end of input") != std::string_view::npos ||
+                      what.find("missing closing quote") != std::string_view::npos;
+    fail("not valid JSON: " + io::printable(what) + (ends && depth_ > 0 ? "; the file is cut off" : ""));
+  }
 
  private:
   /// Puts `value` into what is open of the element.
@@ -349,22 +352,6 @@ class ElementReader : public nlohmann::json_sax<json> {
   std::string key_;
 };
 
-bool ElementReader::parse_error(std::size_t /*position*/, const std::string& /*last_token*/,
-                                const json::exception& error) {
-  // "[..] parse error at line 1, column 2: syntax error ..", or "[..] number overflow .."
-  std::string_view what = error.what();
-  constexpr std::string_view kCodeEnd = "] ";
-  const std::size_t line = what.find("line "), code_end = what.find(kCodeEnd);
-  if (line != std::string_view::npos) {
-    what.remove_prefix(line);
-  } else if (code_end != std::string_view::npos) {
-    what.remove_prefix(code_end + kCodeEnd.size());
-  }
-  const bool ends = what.find("unexpected end of input") != std::string_view::npos ||
-                    what.find("missing closing quote") != std::string_view::npos;
-  fail("not valid JSON: " + io::printable(what) + (ends && depth_ > 0 ? "; the file is cut off" : ""));
-}
-
 /// Hands the bytes of another over, mended, and refuses what the parser would leave unread.
 class MendedBuffer : public std::streambuf {
  public:
@@ -378,14 +365,14 @@ class MendedBuffer : public std::streambuf {
       const std::streamsize bytes = source_.sgetn(block_.data(), static_cast<std::streamsize>(block_.size()));
       if (bytes <= 0) {
         ended_ = true;
-        repair_.finish(mended_);
+        repair_.finish();
         break;
       }
       const std::string_view read(block_.data(), static_cast<std::size_t>(bytes));
       if (read.find('\0') != std::string_view::npos) {
         reader_.fail("not valid JSON: it holds a NUL byte");
       }
-      repair_.take(read, mended_);
+      repair_.take(read);
     }
     if (mended_.empty()) {
       return traits_type::eof();
@@ -397,8 +384,8 @@ class MendedBuffer : public std::streambuf {
  private:
   std::streambuf& source_;
   ElementReader& reader_;
-  JsonRepair repair_;
   std::string mended_;
+  JsonRepair repair_{mended_};
   bool ended_ = false;
   std::array<char, std::size_t{1} << 16> block_{};
 };

@@ -75,28 +75,18 @@ Lowered product(const Call& call) {
   if (k != right[right.size() - 2] || !batches) {
     return unknown(call, {}, {});
   }
-  std::int64_t batch = 1;
-  for (const std::int64_t extent : *batches) {
-    batch = extent_product({batch, extent});
-  }
+  const std::int64_t batch = extent_product(*batches);
   const std::string dtype = type_of(node, a, b);
-  Lowered result;
-  if (a.constant && !b.constant) {
-    result.launches.push_back(launch(call, {m, n, k}, batch, true, dtype));
-    result.launches[0].op.values = matrix_of(call, a, transpose_a, {m, n, k}, batch);
-  } else if (right.size() == 2) {  // one weight for all batches
-    const base::GemmShape shape{n, extent_product({m, batch}), k};
-    result.launches.push_back(launch(call, shape, 1, b.constant, dtype));
-    result.launches[0].op.values = matrix_of(call, b, !transpose_b, shape);
-  } else {
-    result.launches.push_back(launch(call, {n, m, k}, batch, b.constant, dtype));
-    result.launches[0].op.values = matrix_of(call, b, !transpose_b, {n, m, k}, batch);
-  }
-  keep_weight_bits(weight_only_bits(b.constant ? a : b, b.constant ? b : a), (b.constant ? b : a).scale_block,
-                   result.launches[0]);
+  const bool weight_first = a.constant && !b.constant;
+  const bool shared = !weight_first && right.size() == 2;  // one weight for all batches
+  const base::GemmShape shape =
+      weight_first ? base::GemmShape{m, n, k} : base::GemmShape{n, shared ? extent_product({m, batch}) : m, k};
+  const std::int64_t launched = shared ? 1 : batch;
+  RecordedLaunch taken = launch(call, shape, launched, weight_first || b.constant, dtype);
+  taken.op.values = matrix_of(call, weight_first ? a : b, weight_first ? transpose_a : !transpose_b, shape, launched);
+  keep_weight_bits(weight_only_bits(b.constant ? a : b, b.constant ? b : a), (b.constant ? b : a).scale_block, taken);
   if (dtype == "e2m1") {
-    result.launches[0].op.storage.scale_block =
-        static_cast<int>(std::clamp<std::int64_t>(b.scale_block, 0, kMostInScaleBlock));
+    taken.op.storage.scale_block = static_cast<int>(std::clamp<std::int64_t>(b.scale_block, 0, kMostInScaleBlock));
   }
   Dims output = *batches;
   output.push_back(m);
@@ -107,8 +97,7 @@ Lowered product(const Call& call) {
   if (b.dims->size() == 1) {
     output.pop_back();
   }
-  result.outputs.push_back(activation(output, a.type));
-  return result;
+  return {{std::move(taken)}, {activation(output, a.type)}};
 }
 
 /// MatMulNBits: weights of few bits are unpacked to the type of the input.
@@ -119,10 +108,7 @@ Lowered packed_product(const Call& call) {
   }
   Dims dims = *x.dims;
   dims.back() = call.node.integer("N", 0);
-  std::int64_t tokens = 1;
-  for (std::size_t i = 0; i + 1 < dims.size(); ++i) {
-    tokens = extent_product({tokens, dims[i]});
-  }
+  const std::int64_t tokens = extent_product(std::span(dims).first(dims.size() - 1));
   const base::GemmShape shape{dims.back(), tokens, call.node.integer("K", 0)};
   RecordedLaunch taken = launch(call, shape, 1, true, type_of(call.node, x, x));
   taken.dtype = taken.dtype == "tf32" ? "f16" : taken.dtype;
@@ -140,14 +126,7 @@ void keep_geometry(const Dims& x, const Window& window, std::int64_t groups, Ope
   if (x.size() != 4 || window.pads[0] != window.pads[2] || window.pads[1] != window.pads[3]) {
     return;
   }
-  ConvGeometry conv;
-  conv.n = x[0];
-  conv.c = x[1];
-  conv.h = x[2];
-  conv.w = x[3];
-  conv.k = op.shape.m * groups;
-  conv.r = window.kernel[0];
-  conv.s = window.kernel[1];
+  ConvGeometry conv{x[0], x[1], x[2], x[3], op.shape.m * groups, window.kernel[0], window.kernel[1]};
   conv.stride = {window.stride[0], window.stride[1]};
   conv.pad = {window.pads[0], window.pads[1]};
   conv.dilation = {window.dilation[0], window.dilation[1]};

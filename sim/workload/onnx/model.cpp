@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 
@@ -188,8 +187,7 @@ void read_external(Message message, External& external) {
     (message.is(1) ? key : value) = message.text();
   }
   std::uint64_t number = 0;
-  const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
-  const bool whole = error == std::errc() && end == value.data() + value.size();
+  const bool whole = io::parse_whole(value, number);
   if (key == "location") {
     external.location = value;
   } else if (key == "offset" || key == "length") {

@@ -8,8 +8,8 @@ namespace sptc::workload::onnx {
 namespace {
 
 constexpr std::string_view kTf32Note =
-    "ONNX says no type of computation: float GEMMs are taken as TF32, quantized ones as INT8; "
-    "--dtype f16 changes all of them";
+    "ONNX says no type of computation: float GEMMs are taken as TF32, quantized ones as INT8; --dtype f16 changes all "
+    "of them";
 
 /// Why the extents are not known, for the reason of what follows.
 void inherit_loss(const Node& node, const std::vector<Value>& inputs, Value& value) {
@@ -121,10 +121,8 @@ class Walker {
       return given->second;
     }
     if (!input.has_shape) {
-      io::refuse(
-          "{}: the shape of the input '{}' is open: give it, for "
-          "example --input {}=1,3,224,224",
-          file_, io::printable(input.name), io::printable(input.name));
+      io::refuse("{}: the shape of the input '{}' is open: give it, for example --input {}=1,3,224,224", file_,
+                 io::printable(input.name), io::printable(input.name));
     }
     Dims dims = input.dims;
     for (std::size_t i = 0; i < dims.size(); ++i) {
@@ -144,9 +142,7 @@ class Walker {
   void refuse_unknown_inputs(const Graph& graph) const {
     for (const auto& [name, dims] : options_.inputs) {
       std::vector<std::string_view> names;
-      for (const Input& input : graph.inputs) {
-        names.emplace_back(input.name);
-      }
+      std::ranges::transform(graph.inputs, std::back_inserter(names), &Input::name);
       if (std::ranges::count(names, name) == 0) {
         io::refuse("--input: {} has no input {}", file_, base::unknown_name(io::printable(name), names));
       }
@@ -476,8 +472,8 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
                                               [](const Operation& op) { return op.storage.weight.has_value(); });
   if (few_bits > 0) {
     notes.push_back(
-        fmt::format("weights of 4 or 8 bits in {} operations are dequantised in registers to f16 or bf16: "
-                    "kernels of such weights have no TF32",
+        fmt::format("weights of 4 or 8 bits in {} operations are dequantised in registers to f16 or bf16: kernels of "
+                    "such weights have no TF32",
                     few_bits));
   }
   recording.account.add_notes(mark_sparse_weights(recording.workload.operations));

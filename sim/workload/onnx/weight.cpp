@@ -131,9 +131,8 @@ std::vector<std::string> mark_sparse_weights(std::vector<Operation>& operations)
   }
   if (of_tf32 > 0) {
     notes.emplace_back(
-        "TF32 executes 1:2 and not 2:4, so that it prunes such weights further; --dtype f16 or "
-        "bf16 "
-        "runs them as they are");
+        "TF32 executes 1:2 and not 2:4, so that it prunes such weights further; --dtype f16 or bf16 runs them as they "
+        "are");
   }
   return notes;
 }

@@ -78,10 +78,6 @@ class ProfileEvents {
   std::uint32_t process_ = kUnknownProcess;  ///< of the last operation or call
 };
 
-/// Says of each kernel which process launched it, where its recording does not: ids are those of a
-/// process, and files of several ranks repeat them. `notes` gets what is counted together.
-void assign_processes(ProfileEvents& events, std::vector<std::string>& notes);
-
 /// Takes the launches of `events` into `recording`; `no_shapes` is why a kernel without operation
 /// is not taken, and `tf32` decides f32 where no kernel is recorded. Throws InputError.
 void take_profile(ProfileEvents& events, const std::string& file, std::string_view no_shapes, bool tf32,

@@ -10,8 +10,7 @@ namespace {
 
 constexpr double kUsPerNs = 1e-3;
 constexpr std::string_view kNoShapes =
-    "nsys records no shapes: NVTX ranges of torch.autograd.profiler.emit_nvtx(record_shapes=True) "
-    "say them";
+    "nsys records no shapes: NVTX ranges of torch.autograd.profiler.emit_nvtx(record_shapes=True) say them";
 
 class Database {
  public:
@@ -30,9 +29,7 @@ class Database {
 
   bool has(const std::string& table, const std::string& column) const {
     bool found = false;
-    each("SELECT 1 FROM sqlite_master t, pragma_table_info('" + table +
-             "') c WHERE t.type = 'table' "
-             "AND t.name = '" +
+    each("SELECT 1 FROM sqlite_master t, pragma_table_info('" + table + "') c WHERE t.type = 'table' AND t.name = '" +
              table + "' AND c.name = '" + column + "'",
          [&found](sqlite3_stmt*) { found = true; });
     return found;
@@ -161,10 +158,8 @@ void read(input::InputStream& input, const ImportOptions& options, Recording& re
   constexpr std::size_t kMaxBytes = std::size_t{2} << 30;
   const Database database(input.rest(kMaxBytes), input.name());
   if (!database.has("CUPTI_ACTIVITY_KIND_KERNEL", "demangledName") || !database.has("StringIds", "value")) {
-    io::refuse(
-        "{}: this SQLite file has no kernels of Nsight Systems (nsys export --type "
-        "sqlite writes them)",
-        input.name());
+    io::refuse("{}: this SQLite file has no kernels of Nsight Systems (nsys export --type sqlite writes them)",
+               input.name());
   }
   ProfileEvents events;
   const Names names = names_of(database);

@@ -156,8 +156,7 @@ void read_profile(input::InputStream& input, const ImportOptions& options, Recor
                                                     }
                                                   }));
   take_profile(events, input.name(),
-               "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA "
-               "graphs",
+               "a kernel without operation, as graph replay leaves them: no shapes; record without CUDA graphs",
                options.tf32, recording);
 }
 

@@ -13,6 +13,7 @@ namespace sptc::workload::profile {
 namespace {
 
 using Unit = KernelName::Unit;
+using NamedType = std::pair<std::string_view, std::string_view>;  ///< as others call it, and our name
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -20,16 +21,12 @@ bool contains(std::string_view text, std::string_view part) {
 
 /// The type that libraries call `word`; empty where it is none.
 std::string_view type_of(std::string_view word) {
-  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
-      {"f16", "f16"},   {"fp16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"}, {"f32", "f32"}, {"fp32", "f32"},
-      {"f64", "f64"},   {"s8", "s8"},    {"i8", "s8"},     {"int8", "s8"},   {"f8", "e4m3"}, {"e4m3", "e4m3"},
-      {"e5m2", "e5m2"}, {"s32", "s32"},  {"i32", "s32"},   {"u8", "u8"}};
-  for (const auto& [name, type] : kTypes) {
-    if (name == word) {
-      return type;
-    }
-  }
-  return {};
+  static constexpr NamedType kTypes[] = {{"f16", "f16"},   {"fp16", "f16"}, {"bf16", "bf16"}, {"tf32", "tf32"},
+                                         {"f32", "f32"},   {"fp32", "f32"}, {"f64", "f64"},   {"s8", "s8"},
+                                         {"i8", "s8"},     {"int8", "s8"},  {"f8", "e4m3"},   {"e4m3", "e4m3"},
+                                         {"e5m2", "e5m2"}, {"s32", "s32"},  {"i32", "s32"},   {"u8", "u8"}};
+  const auto* const found = std::ranges::find(kTypes, word, &NamedType::first);
+  return found == std::end(kTypes) ? "" : found->second;
 }
 
 /// "bf16f32" as its two types.
@@ -185,23 +182,19 @@ std::string_view bare_name(std::string_view name) {
 
 /// Our name of a type as PyTorch calls it; as recorded where there is none.
 std::string our_type(std::string_view word) {
-  static constexpr std::pair<std::string_view, std::string_view> kTypes[] = {{"c10::Float4_e2m1fn_x2", "e2m1"},
-                                                                             {"c10::BFloat16", "bf16"},
-                                                                             {"c10::Half", "f16"},
-                                                                             {"float", "f32"},
-                                                                             {"double", "f64"},
-                                                                             {"signed char", "s8"},
-                                                                             {"c10::Float8_e4m3fn", "e4m3"},
-                                                                             {"c10::Float8_e5m2", "e5m2"},
-                                                                             {"c10::Float8_e4m3fnuz", "e4m3"},
-                                                                             {"c10::Float8_e5m2fnuz", "e5m2"},
-                                                                             {"", "?"}};
-  for (const auto& [torch, ours] : kTypes) {
-    if (torch == word) {
-      return std::string(ours);
-    }
-  }
-  return std::string(word);
+  static constexpr NamedType kTypes[] = {{"c10::Float4_e2m1fn_x2", "e2m1"},
+                                         {"c10::BFloat16", "bf16"},
+                                         {"c10::Half", "f16"},
+                                         {"float", "f32"},
+                                         {"double", "f64"},
+                                         {"signed char", "s8"},
+                                         {"c10::Float8_e4m3fn", "e4m3"},
+                                         {"c10::Float8_e5m2", "e5m2"},
+                                         {"c10::Float8_e4m3fnuz", "e4m3"},
+                                         {"c10::Float8_e5m2fnuz", "e5m2"},
+                                         {"", "?"}};
+  const auto* const found = std::ranges::find(kTypes, word, &NamedType::first);
+  return std::string(found == std::end(kTypes) ? word : found->second);
 }
 
 /// Whether `name` is of experts: "vllm::inplace_fused_experts, up".
@@ -269,14 +262,12 @@ std::vector<RecordedLaunch> launches_of(const TorchCall& call, const std::string
 
 std::vector<std::string> grounds_of(const std::vector<Operation>& operations) {
   std::vector<std::string> grounds{
-      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations, products of "
-      "libraries and convolutions, and in mm where its second operand is stored as [out, in]; "
-      "PyTorch's M is n "
-      "here, its N is m"};
+      "A is taken for a weight in addmm with a bias, _scaled_mm, sparse operations, products of libraries and "
+      "convolutions, and in mm where its second operand is stored as [out, in]; PyTorch's M is n here, its N is m"};
   if (std::ranges::any_of(operations, [](const Operation& op) { return shares_tokens(op.name); })) {
     grounds.emplace_back(
-        "how many tokens each expert of a grouped GEMM gets is not recorded: all are taken to get "
-        "as many, and their matrices are taken for weights");
+        "how many tokens each expert of a grouped GEMM gets is not recorded: all are taken to get as many, and their "
+        "matrices are taken for weights");
   }
   return grounds;
 }

@@ -204,11 +204,7 @@ void read_convolution(Reading& of) {
     launch.reason = "stride and padding of this convolution are not recorded";
     return;
   }
-  ConvGeometry conv;
-  conv.n = x[0];
-  conv.c = x[1];
-  conv.k = w[0];
-  conv.groups = groups->front();
+  ConvGeometry conv{.n = x[0], .c = x[1], .k = w[0], .groups = groups->front()};
   const auto axis = [&](std::size_t i, std::int64_t& extent, std::int64_t& filter, std::size_t to) {
     extent = x[2 + i];
     filter = w[2 + i];
@@ -257,23 +253,19 @@ constexpr std::string_view kTransposed = "transposed convolution";
 constexpr Product kProducts[] = {
     {"aten::mm aten::_int_mm trtllm::cublas_mm", read_mm},
     {"aten::addmm aten::_addmm_activation", read_addmm, 1},
-    {"aten::_scaled_mm aten::_scaled_mm_v2 trtllm::cublas_scaled_mm "
-     "sgl_kernel::fp8_blockwise_scaled_mm sgl_kernel::fp8_scaled_mm "
-     "sgl_kernel::int8_scaled_mm",
+    {"aten::_scaled_mm aten::_scaled_mm_v2 trtllm::cublas_scaled_mm sgl_kernel::fp8_blockwise_scaled_mm "
+     "sgl_kernel::fp8_scaled_mm sgl_kernel::int8_scaled_mm",
      read_scaled_mm},
     {"aten::bmm sgl_kernel::bmm_fp8", read_bmm},
     {"aten::baddbmm", read_bmm, 1},
     {"aten::cudnn_convolution", read_convolution, 0, 2, 3},
     {"aten::cudnn_convolution_relu", read_convolution, 0, 4, 3},
     {"aten::miopen_convolution aten::mkldnn_convolution", read_convolution, 0, 3, 4},
-    {"aten::_cslt_sparse_mm aten::_sparse_semi_structured_linear "
-     "aten::_sparse_semi_structured_mm",
-     read_sparse},
+    {"aten::_cslt_sparse_mm aten::_sparse_semi_structured_linear aten::_sparse_semi_structured_mm", read_sparse},
     {"aten::_sparse_semi_structured_addmm", read_sparse, 1},
-    {"aten::_flash_attention_forward aten::_flash_attention_backward "
-     "aten::_efficient_attention_forward aten::_efficient_attention_backward "
-     "aten::_scaled_dot_product_flash_attention_for_cpu aten::_cudnn_attention_forward "
-     "aten::_cudnn_attention_backward aten::_thnn_fused_lstm_cell aten::_cudnn_rnn",
+    {"aten::_flash_attention_forward aten::_flash_attention_backward aten::_efficient_attention_forward "
+     "aten::_efficient_attention_backward aten::_scaled_dot_product_flash_attention_for_cpu "
+     "aten::_cudnn_attention_forward aten::_cudnn_attention_backward aten::_thnn_fused_lstm_cell aten::_cudnn_rnn",
      nullptr, 0, 0, 0, kFused},
     {"aten::convolution_backward aten::cudnn_convolution_backward", nullptr, 0, 0, 0, kBackward},
     {"aten::cudnn_convolution_transpose", nullptr, 0, 0, 0, kTransposed},
@@ -287,9 +279,8 @@ constexpr Product kProducts[] = {
     {"_C::cutlass_scaled_sparse_mm", read_sparse_linear, 1},
     {"_C::cutlass_scaled_fp4_mm sgl_kernel::cutlass_scaled_fp4_mm", read_four_bits, 1},
     {"trtllm::fp4_gemm trtllm::nvfp4_gemm", read_four_bits},
-    {"trtllm::fp8_block_scaling_gemm vllm::w8a8_triton_block_scaled_mm_func "
-     "bitsandbytes::int8_linear_matmul fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise "
-     "fbgemm::f8f8bf16_blockwise fbgemm::f8f8bf16_cublas",
+    {"trtllm::fp8_block_scaling_gemm vllm::w8a8_triton_block_scaled_mm_func bitsandbytes::int8_linear_matmul "
+     "fbgemm::f8f8bf16_rowwise fbgemm::f8f8bf16_tensorwise fbgemm::f8f8bf16_blockwise fbgemm::f8f8bf16_cublas",
      read_linear},
     {"aten::_weight_int4pack_mm", read_tiny_gemm},
     {"vllm::inplace_fused_experts vllm::outplace_fused_experts sglang::inplace_fused_experts "
@@ -319,11 +310,7 @@ const Product* find_product(std::string_view name) {
 }
 
 std::int64_t rows_of(const Extents& x) {
-  std::int64_t rows = 1;
-  for (std::size_t i = 0; i + 1 < x.size(); ++i) {
-    rows = extent_product({rows, x[i]});
-  }
-  return rows;
+  return extent_product(std::span(x).first(x.empty() ? 0 : x.size() - 1));
 }
 
 std::optional<std::vector<std::int64_t>> integers_of(std::string_view text) {

@@ -216,8 +216,7 @@ void attend_absorbed(Builder& builder, const LatentSizes& sizes) {
   builder.weight("attn.v_up", sizes.value, kTokens, sizes.kv_rank, layers, each);
   if (builder.forms().quantised()) {
     builder.config().note(
-        "attn.q_absorb and attn.v_up, the halves of kv_b_proj, are in {}, as serving software "
-        "absorbs them",
+        "attn.q_absorb and attn.v_up, the halves of kv_b_proj, are in {}, as serving software absorbs them",
         builder.dtype());
   }
 }

@@ -20,11 +20,9 @@ constexpr std::int64_t kMaxRows = 1000000;
 
 /// A name that neither a comma of CSV nor a word of YAML can be taken for.
 std::string plain(std::string_view name) {
-  std::string result;
-  for (const char c : name) {
-    const bool keep = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-' || c == '_';
-    result += keep ? c : '_';
-  }
+  std::string result(name);
+  const auto strange = [](unsigned char c) { return std::isalnum(c) == 0 && c != '.' && c != '-'; };
+  std::ranges::replace_if(result, strange, '_');
   return result;
 }
 
@@ -35,10 +33,8 @@ std::string timeloop_problem(const Operation& op) {
                        column, more);
   };
   std::string text = fmt::format(
-      "# {} x {}{}\nproblem:\n  shape:\n    name: {}\n    dimensions: [{}M, N, K]\n"
-      "    data_spaces:\n",
-      op.count, plain(op.name), op.conv ? ", a convolution as its implicit GEMM" : "", plain(op.name),
-      batched ? "H, " : "");
+      "# {} x {}{}\nproblem:\n  shape:\n    name: {}\n    dimensions: [{}M, N, K]\n    data_spaces:\n", op.count,
+      plain(op.name), op.conv ? ", a convolution as its implicit GEMM" : "", plain(op.name), batched ? "H, " : "");
   text += space('A', 'M', 'K', "");
   text += space('B', 'K', 'N', "");
   text += space('Z', 'M', 'N', ", read_write: True");

@@ -15,13 +15,9 @@ namespace sptc::workload::topology {
 namespace {
 
 std::string lower_without_blanks(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    if (std::isspace(static_cast<unsigned char>(c)) == 0) {
-      result += c;
-    }
-  }
-  return base::lower_case(result);
+  std::string result = base::lower_case(text);
+  std::erase_if(result, [](unsigned char c) { return std::isspace(c) != 0; });
+  return result;
 }
 
 constexpr const char* kBatchColumn = "the batch size";

@@ -54,8 +54,7 @@ void add_scan(Builder& builder, const Sizes& sizes) {
   builder.product_of_activations("ssm.across", sizes.head, length, sizes.state, of_heads, layers);
   builder.vector("ssm.sum", "residual", kTokens, sizes.inner, layers, Json::object({{"inputs", 3}}));
   builder.config().note(
-      "ssm.within and ssm.states weigh their operands by decays inside their kernels, which costs "
-      "nothing here");
+      "ssm.within and ssm.states weigh their operands by decays inside their kernels, which costs nothing here");
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 #include <fmt/ranges.h>
 
 #include <array>
-#include <charconv>
+#include <iterator>
+#include <re2/re2.h>
+#include <span>
 
 namespace sptc::workload::topology {
 namespace {
@@ -22,11 +24,9 @@ struct ModulesOfOperation {
 
 constexpr ModulesOfOperation kModules[] = {
     {"attn.qkv",
-     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attn.c_attn "
-     "attention.query_key_value attention.self.query"},
-    {"attn.qkv_a",
-     "self_attn.q_proj self_attn.q_a_proj self_attn.kv_a_proj_with_mqa "
-     "self_attn.fused_qkv_a_proj"},
+     "self_attn.q_proj self_attn.k_proj self_attn.v_proj self_attn.qkv_proj attn.c_attn attention.query_key_value "
+     "attention.self.query"},
+    {"attn.qkv_a", "self_attn.q_proj self_attn.q_a_proj self_attn.kv_a_proj_with_mqa self_attn.fused_qkv_a_proj"},
     {"attn.q_b", "self_attn.q_b_proj"},
     {"attn.kv_b", "self_attn.kv_b_proj"},
     {"attn.o", "self_attn.o_proj self_attn.out_proj attn.c_proj attention.dense"},
@@ -38,19 +38,17 @@ constexpr ModulesOfOperation kModules[] = {
     {"ffn.intermediate", "intermediate.dense"},
     {"ffn.output", "output.dense"},
     {"moe.expert.gate_up",
-     "mlp.experts.0.gate_proj mlp.experts.gate_up_proj block_sparse_moe.experts.0.w1 "
-     "block_sparse_moe.input_linear feed_forward.experts.gate_up_proj "
-     "feed_forward.experts.0.gate_proj"},
+     "mlp.experts.0.gate_proj mlp.experts.gate_up_proj block_sparse_moe.experts.0.w1 block_sparse_moe.input_linear "
+     "feed_forward.experts.gate_up_proj feed_forward.experts.0.gate_proj"},
     {"moe.expert.down",
-     "mlp.experts.0.down_proj mlp.experts.down_proj block_sparse_moe.experts.0.w2 "
-     "block_sparse_moe.output_linear feed_forward.experts.down_proj "
-     "feed_forward.experts.0.down_proj"},
+     "mlp.experts.0.down_proj mlp.experts.down_proj block_sparse_moe.experts.0.w2 block_sparse_moe.output_linear "
+     "feed_forward.experts.down_proj feed_forward.experts.0.down_proj"},
     {"moe.shared.gate_up",
      "mlp.shared_experts.gate_proj mlp.shared_experts.gate_up_proj mlp.shared_expert.gate_proj "
      "feed_forward.shared_expert.gate_proj shared_mlp.input_linear"},
     {"moe.shared.down",
-     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj "
-     "feed_forward.shared_expert.down_proj shared_mlp.output_linear"},
+     "mlp.shared_experts.down_proj mlp.shared_expert.down_proj feed_forward.shared_expert.down_proj "
+     "shared_mlp.output_linear"},
     {"ssm.in_proj", "mixer.in_proj"},
     {"ssm.out_proj", "mixer.out_proj"},
 };
@@ -63,9 +61,8 @@ bool fits_attention(std::string_view operation, bool latent) {
 
 /// Modules that stay as they are whether or not a list names them.
 constexpr std::string_view kNeverQuantised =
-    "lm_head embed_out embed_tokens model.embed_tokens wte wpe model.norm gate mlp.gate "
-    "block_sparse_moe.gate block_sparse_moe.router router mlp.router feed_forward.router "
-    "mlp.shared_expert_gate mixer.conv1d classifier";
+    "lm_head embed_out embed_tokens model.embed_tokens wte wpe model.norm gate mlp.gate block_sparse_moe.gate "
+    "block_sparse_moe.router router mlp.router feed_forward.router mlp.shared_expert_gate mixer.conv1d classifier";
 
 std::int64_t integer_of(const io::JsonObject& object, std::string_view key) {
   const bool said = object.has(key) && object.require(key).is_number_integer();
@@ -78,26 +75,6 @@ std::int64_t group_of(const io::JsonObject& object, std::string_view key) {
   return group > 0 && group <= kMostInScaleBlock ? group : 0;
 }
 
-/// Whether `text` is `pattern`, in which "*" stands for any characters.
-bool is_like(std::string_view text, std::string_view pattern) {
-  std::size_t at = 0, in = 0, star = std::string_view::npos, resume = 0;
-  while (at < text.size()) {
-    if (in < pattern.size() && pattern[in] == '*') {
-      star = in++;
-      resume = at;
-    } else if (in < pattern.size() && pattern[in] == text[at]) {
-      ++in;
-      ++at;
-    } else if (star != std::string_view::npos) {
-      in = star + 1;
-      at = ++resume;
-    } else {
-      return false;
-    }
-  }
-  return pattern.find_first_not_of('*', in) == std::string_view::npos;
-}
-
 /// What a list calls modules: those of one layer, or of all.
 class ModuleName {
  public:
@@ -105,7 +82,7 @@ class ModuleName {
     constexpr std::string_view kLayers = "layers.";
     constexpr std::string_view kRegular = "re:";
     if (name.starts_with(kRegular)) {
-      read_expression(std::string(name.substr(kRegular.size())));
+      read_expression("(?:" + std::string(name.substr(kRegular.size())) + ").*");
       return;
     }
     while (name.ends_with('.')) {
@@ -119,27 +96,29 @@ class ModuleName {
     const std::size_t layers = name.find(kLayers);
     if (layers == std::string_view::npos) {
       path_ = name.substr(name.starts_with("*.") ? 2 : 0);
-      return;
+    } else {
+      name.remove_prefix(layers + kLayers.size());
+      const std::size_t dot = std::min(name.find('.'), name.size());
+      layer_ = io::parse_whole(name.substr(0, dot), layer_) ? layer_ : kEvery;
+      path_ = dot < name.size() ? name.substr(dot + 1) : "*";
     }
-    name.remove_prefix(layers + kLayers.size());
-    const std::size_t dot = std::min(name.find('.'), name.size());
-    const std::string_view number = name.substr(0, dot);
-    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), layer_);
-    layer_ = error == std::errc() && end == number.data() + number.size() ? layer_ : kEvery;
-    path_ = dot < name.size() ? name.substr(dot + 1) : "*";
+    if (path_.find('*') != std::string::npos) {
+      std::string like = RE2::QuoteMeta(path_);
+      RE2::GlobalReplace(&like, R"(\\[*])", ".*");
+      read_expression("(?s)" + like + R"((?:\..*)?)");
+    }
   }
 
   /// Whether the module `path` of the layers that are meant is one of them, or in one.
   bool has(std::string_view path) const {
     if (expression_) {
       // One layer stands for all. Python matches from the first character on.
-      constexpr std::string_view kOuter[] = {"model.layers.5.", "language_model.model.layers.5.",
-                                             "model.language_model.layers.5.", ""};
-      return std::ranges::any_of(
-          kOuter, [&](std::string_view outer) { return expression_->matches(std::string(outer) + std::string(path)); });
-    }
-    if (path_.find('*') != std::string::npos) {
-      return is_like(path, path_) || is_like(path, path_ + ".*");
+      constexpr std::string_view kOuter[] = {"", "model.layers.5.", "language_model.model.layers.5.",
+                                             "model.language_model.layers.5."};
+      const auto outer_of_name = std::span(kOuter).first(path_.empty() ? std::size(kOuter) : 1);
+      return std::ranges::any_of(outer_of_name, [&](std::string_view outer) {
+        return expression_->matches(std::string(outer) + std::string(path));
+      });
     }
     // Whole parts of the path, from any part on.
     const std::string parts = "." + std::string(path) + ".";
@@ -152,7 +131,7 @@ class ModuleName {
  private:
   void read_expression(const std::string& text) {
     try {
-      expression_.emplace("ignore", "(?:" + text + ").*");
+      expression_.emplace("ignore", text);
     } catch (const base::InputError&) {
       path_.clear();  // of another syntax: it names nothing
     }
@@ -281,9 +260,8 @@ WeightForm WeightForms::experts_of_mxfp4() {
   constexpr std::int64_t kBlock = 64;
   experts_alone_ = true;
   config_.note(
-      "weights of experts are mxfp4: 4 bits, dequantised to {0}, as boards without FP4 and Marlin "
-      "have them; a scale of 16 bits for {1} takes the bytes of one of 8 for 32; --dtype "
-      "weights=mxfp4 multiplies all weights in FP4",
+      "weights of experts are mxfp4: 4 bits, dequantised to {0}, as boards without FP4 and Marlin have them; a scale "
+      "of 16 bits for {1} takes the bytes of one of 8 for 32; --dtype weights=mxfp4 multiplies all weights in FP4",
       plain_.dtype, kBlock);
   return {plain_.dtype, "s4", kBlock};
 }

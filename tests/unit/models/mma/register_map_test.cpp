@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/register_map.h"
 
-#include "models/mma/design.h"
+#include "models/mma/instruction.h"
 #include "models/sparsity/metadata_register.h"
 #include "tests/support/mma_operands.h"
 

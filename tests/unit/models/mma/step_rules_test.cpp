@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "models/mma/step_rules.h"
 
-#include "models/mma/design.h"
 #include "models/mma/instruction.h"
 #include "tests/support/expect_input_error.h"
 

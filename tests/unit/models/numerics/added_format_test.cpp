@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A format of one's own as data: the example of sim/EXTENDING.md.
 #include "models/numerics/codec.h"
-#include "models/numerics/float_format.h"
+#include "models/numerics/data_type_info.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 #include "models/numerics/codec.h"
 
 #include "models/numerics/data_type_info.h"
-#include "models/numerics/float_format.h"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,6 @@
 #include "models/sparsity/weight_pattern.h"
 
 #include "models/base/random.h"
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/prune.h"
 #include "tests/support/expect_input_error.h"
 #include "tests/unit/models/sparsity/test_matrix.h"

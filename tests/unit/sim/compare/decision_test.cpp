@@ -57,25 +57,29 @@ BoardComparison comparison() {
   return all;
 }
 
+Choice choice(const BoardComparison& all, std::size_t point, std::size_t candidate) {
+  return {&all.points[point], &all.points[point].candidates[candidate]};
+}
+
 TEST(Decision, TakesTheFastestThatFitsAndNamesTheCheapest) {
   const BoardComparison all = comparison();
   const std::vector<Decision> decisions = decisions_of(all);
   ASSERT_EQ(decisions.size(), 1U);
-  EXPECT_EQ(decisions[0].best, (Pick{1, 1}));
-  EXPECT_EQ(decisions[0].second, (Pick{1, 0}));
-  EXPECT_EQ(decisions[0].cheapest, (Pick{2, 0}));
+  EXPECT_EQ(decisions[0].best, choice(all, 1, 1));
+  EXPECT_EQ(decisions[0].second, choice(all, 1, 0));
+  EXPECT_EQ(decisions[0].cheapest, choice(all, 2, 0));
   EXPECT_NEAR(decisions[0].gain, 1.1, 1e-12);
-  EXPECT_NEAR(per_second(all.points[1], all.points[1].candidates[1]), 8e6 / 4000, 1e-9);
-  EXPECT_NEAR(joules_per_unit(all.points[1], all.points[1].candidates[1]), 2.1 / 8, 1e-12);
+  EXPECT_NEAR(choice(all, 1, 1).per_second(), 8e6 / 4000, 1e-9);
+  EXPECT_NEAR(choice(all, 1, 1).joules_per_unit(), 2.1 / 8, 1e-12);
 }
 
 TEST(Decision, LeavesOutWhatDoesNotFitOrIsDenseByAnotherName) {
   BoardComparison all = comparison();
   all.points[1].candidates[1] = candidate(true, 4000, 2.1e6, 81);
-  EXPECT_EQ(decisions_of(all)[0].best, (Pick{1, 0}));
+  EXPECT_EQ(decisions_of(all)[0].best, choice(all, 1, 0));
   all.points[1].candidates[1] = candidate(true, 4000, 2.1e6);
   all.points[1].candidates[1].sparse_weights = 0;
-  EXPECT_EQ(decisions_of(all)[0].best, (Pick{1, 0}));
+  EXPECT_EQ(decisions_of(all)[0].best, choice(all, 1, 0));
   EXPECT_EQ(all.points[1].candidates[1].weights(), "2:4 0/4");
   for (ComparedPoint& one : all.points) {
     for (Candidate& each : one.candidates) {
@@ -150,10 +154,11 @@ TEST(Decision, ExpertsAreSharedOutBesideLayersThatAreSplit) {
   EXPECT_THROW(gpus_of({}, {"8", "8"}), base::InputError);
   EXPECT_THROW(gpus_of({}, {"73"}), base::InputError);
   ComparedPoint one = comparison().points[0];
+  const Choice dense{&one, one.candidates.data()};
   one.pass.gpus = 8;
-  EXPECT_EQ(choice_words(one, one.candidates[0]), one.type + " dense over 8 GPUs");
+  EXPECT_EQ(dense.words(), one.type + " dense over 8 GPUs");
   one.pass.shares_experts = true;
-  EXPECT_EQ(choice_words(one, one.candidates[0]), one.type + " dense, experts over 8 GPUs");
+  EXPECT_EQ(dense.words(), one.type + " dense, experts over 8 GPUs");
 }
 
 TEST(Decision, SaysWhetherTheErrorOfGainsTellsTwoApart) {
@@ -165,7 +170,7 @@ TEST(Decision, SaysWhetherTheErrorOfGainsTellsTwoApart) {
   // The larger error of both counts, and one that is not known is none.
   all.points[1].candidates[0].us = 9000;
   all.points[2].error_percent = 70;
-  EXPECT_EQ(decisions_of(all)[0].second, (Pick{2, 0}));
+  EXPECT_EQ(decisions_of(all)[0].second, choice(all, 2, 0));
   EXPECT_EQ(decisions_of(all)[0].is_told_apart(), false);
   all.points[2].error_percent.reset();
   EXPECT_FALSE(decisions_of(all)[0].is_told_apart());
@@ -174,11 +179,12 @@ TEST(Decision, SaysWhetherTheErrorOfGainsTellsTwoApart) {
 
 TEST(Decision, CountsJoulesOfAllGpusAndTokensOfAPrefill) {
   ComparedPoint one = comparison().points[0];
+  const Choice dense{&one, one.candidates.data()};
   one.pass = {run::PassKind::Stage::kPrefill, 4, 1000, 2};
-  EXPECT_NEAR(per_second(one, one.candidates[0]), 4000e6 / 8000, 1e-6);
-  EXPECT_NEAR(joules_per_unit(one, one.candidates[0]), 2 * 4.0 / 4000, 1e-12);
+  EXPECT_NEAR(dense.per_second(), 4000e6 / 8000, 1e-6);
+  EXPECT_NEAR(dense.joules_per_unit(), 2 * 4.0 / 4000, 1e-12);
   one.pass = {run::PassKind::Stage::kOther, 0, 1, 1};
-  EXPECT_NEAR(per_second(one, one.candidates[0]), 1e6 / 8000, 1e-9);
+  EXPECT_NEAR(dense.per_second(), 1e6 / 8000, 1e-9);
 }
 
 TEST(Decision, TellsEachReasonOnceWithin100Columns) {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/kernels/operand_format.h"
 
 #include "sim/kernels/operand_storage.h"
 

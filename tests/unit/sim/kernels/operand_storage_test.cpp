@@ -6,6 +6,7 @@
 #include "sim/kernels/traffic_counts.h"
 #include "sim/kernels/warp_program.h"
 #include "tests/support/expect_input_error.h"
+#include "tests/support/fragment_bytes.h"
 #include "tests/unit/sim/kernels/a100_kernels.h"
 
 #include <gtest/gtest.h>
@@ -78,7 +79,7 @@ TEST(QuantisedWeights, TheirFragmentsAreLoadedAsStoredAndDequantised) {
       }
     }
     EXPECT_EQ(loads, kernel.fragments_m() * kernel.k_steps_per_tile());
-    EXPECT_EQ(fragment_bytes(kernel, program), fragment_bytes(kernel));
+    EXPECT_EQ(support::fragment_bytes(kernel, program), fragment_bytes(kernel));
   }
 }
 

@@ -4,6 +4,7 @@
 #include "models/mma/register_map.h"
 #include "sim/kernels/register_allocation.h"
 #include "sim/kernels/traffic_counts.h"
+#include "tests/support/fragment_bytes.h"
 #include "tests/unit/sim/kernels/a100_kernels.h"
 
 #include <gtest/gtest.h>
@@ -256,7 +257,8 @@ TEST(FragmentBytes, InClosedFormAreThoseOfTheProgram) {
           sm.tensor_core.selector_inputs = 8;
           const GemmKernel kernel = choose_kernel(
               what, {}, {sm, a100().memory, a100().kernels, a100().launch, 108, 1410, "ampere", "ampere"}, false);
-          EXPECT_EQ(fragment_bytes(kernel), fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
+          EXPECT_EQ(fragment_bytes(kernel),
+                    support::fragment_bytes(kernel, gemm_warp_program(kernel, kernel.k_tiles())));
         }
       }
     }

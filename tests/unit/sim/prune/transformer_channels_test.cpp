@@ -80,7 +80,7 @@ class TransformerBlocks : public testing::Test {
       layers.emplace(layer.tensor, std::move(layer));
     }
     const ChannelPermutation permutation = plan_permutation(*model, layers, options);
-    notes_ = permutation.notes();
+    notes_ = permutation.notes;
     for (std::size_t i = 0; i < model->tensors().size(); ++i) {
       const io::Tensor tensor = permutation.read(*model, i);
       after_[tensor.name] = io::as_doubles(tensor);

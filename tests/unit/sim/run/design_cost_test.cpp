@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/run/design_cost.h"
 
-#include "models/sparsity/pattern_execution.h"
 #include "models/sparsity/weight_pattern.h"
 #include "sim/config/architecture.h"
 #include "sim/config/architecture_fields.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "sim/check/times/evidence_distance.h"
+#include "sim/check/times/evidence.h"
 
 #include "sim/config/architecture.h"
 #include "tests/support/environment.h"

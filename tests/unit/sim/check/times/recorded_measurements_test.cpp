@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "models/mma/mma_family.h"
+#include "models/mma/instruction.h"
 #include "sim/check/times/measurements.h"
-#include "sim/kernels/decomposition.h"
+#include "sim/kernels/launch_conditions.h"
 #include "tests/support/expect_input_error.h"
 
 #include <gtest/gtest.h>

@@ -5,8 +5,8 @@
 #include "sim/hardware/memory/memory_system.h"
 
 #include "sim/config/architecture.h"
+#include "sim/hardware/memory/l2_and_dram.h"
 #include "sim/hardware/memory/memory_bytes.h"
-#include "sim/hardware/memory/owning_partition.h"
 #include "sim/run/microbench/microbench.h"
 #include "tests/support/expect_input_error.h"
 

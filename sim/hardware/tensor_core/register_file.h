@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "sim/hardware/tensor_core/operand_registers.h"
+#include "models/mma/fragment_layout.h"
 
 #include <vector>
 
-namespace sptc::sm {
+namespace sptc::tensor_core {
 
 /// The register file of one sub-partition: 32-bit words, 32 lanes wide, allocated per warp. It is empty where only time
 /// is simulated.
-class RegisterFile : public tensor_core::OperandRegisters {
+class RegisterFile {
  public:
   explicit RegisterFile(int warp_slots) : warps_(static_cast<std::size_t>(warp_slots)) {}
 
@@ -19,7 +19,8 @@ class RegisterFile : public tensor_core::OperandRegisters {
     warps_[static_cast<std::size_t>(slot)].assign(static_cast<std::size_t>(registers), {});
   }
 
-  const mma::LaneRegister* read(int slot, int base) const override {
+  /// Registers `base` and up of the warp in `slot`, each with its 32 lanes.
+  const mma::LaneRegister* read(int slot, int base) const {
     return &warps_[static_cast<std::size_t>(slot)][static_cast<std::size_t>(base)];
   }
   mma::LaneRegister* write(int slot, int base) {
@@ -30,4 +31,4 @@ class RegisterFile : public tensor_core::OperandRegisters {
   std::vector<std::vector<mma::LaneRegister>> warps_;
 };
 
-}  // namespace sptc::sm
+}  // namespace sptc::tensor_core
