@@ -81,7 +81,14 @@ endif()
 install(FILES "${sptc_completion}/sptcsim.bash" DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         RENAME sptcsim)
 install(FILES "${sptc_completion}/_sptcsim" DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/site-functions")
-install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+install(FILES LICENSE CHANGELOG.md README.md DESTINATION "${CMAKE_INSTALL_DOCDIR}")
+# The pages, in their folders: they name each other by their places.
+file(GLOB_RECURSE sptc_pages CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}" configs/*.md models/*.md sim/*.md
+     traces/*.md)
+foreach(page ${sptc_pages})
+  cmake_path(GET page PARENT_PATH folder)
+  install(FILES "${page}" DESTINATION "${CMAKE_INSTALL_DOCDIR}/${folder}")
+endforeach()
 
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/sptcsimConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/sptcsimConfig.cmake" INSTALL_DESTINATION "${sptc_package_dir}" PATH_VARS sptc_config_dir)

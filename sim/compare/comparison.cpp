@@ -35,9 +35,15 @@ struct nlohmann::adl_serializer<std::optional<Value>> {
   }
 };
 
-namespace sptc::run {
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MemoryUse, weights, metadata, cache, activations, communication, capacity)
-}  // namespace sptc::run
+template <>
+struct nlohmann::adl_serializer<sptc::run::MemoryUse> {
+  static void to_json(json& to, const sptc::run::MemoryUse& use) {
+    to = {use.weights, use.metadata, use.cache, use.activations, use.communication, use.capacity};
+  }
+  static void from_json(const json& from, sptc::run::MemoryUse& use) {
+    use = {from[0], from[1], from[2], from[3], from[4], from[5]};
+  }
+};
 
 namespace sptc::compare {
 // What the process that fills a point sends of it.

@@ -20,7 +20,7 @@ struct Choice {
 
   /// Tokens, inputs or passes per second of the GPUs together.
   double per_second() const;
-  /// Of one of them, by which a choice is the best.
+  /// The same of one GPU, by which a choice is the best.
   double per_second_of_each() const { return per_second() / point->pass.gpus; }
   /// Joules of all GPUs for a token, an input or a pass; 0: not known.
   double joules_per_unit() const;
@@ -34,8 +34,8 @@ std::vector<Choice> choices_of(const ComparedPoint& point);
 /// The choice of one board with one combination of dimensions.
 struct Decision {
   std::vector<const ComparedPoint*> points;
-  /// Of what fits: most tokens (inputs) per second and GPU, the next one, and the fewest joules for each. Nothing where
-  /// there is none, or no energy is known.
+  /// Choices that fit: most tokens (inputs) per second and GPU, the next one, and the fewest joules for each. Nothing
+  /// where there is none, or no energy is known.
   std::optional<Choice> best, second, cheapest;
   double gain = 0;  ///< rate of each GPU of the best over that of the second; 0: there is no second
   /// Mean error of gains, the larger one of both; nothing where one is not known.

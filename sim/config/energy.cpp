@@ -289,7 +289,7 @@ class EnergyReader {
   LoadedEnergy& result_;
   ErrorList errors_;
   bool has_factors_ = true;  ///< node_scaling is an object, or is not there
-  /// From other nodes to that of the file: "45" -> "logic" -> factor.
+  /// Factors from other nodes to that of the file: "45" -> "logic" -> factor.
   std::map<std::pair<int, std::string>, double> factors_;
   std::map<std::string, std::set<std::string>> types_;  ///< operand types that a section names
 };

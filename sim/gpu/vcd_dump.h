@@ -26,7 +26,7 @@ class VcdDump {
   /// A number of `width` bits, or a string, in `scope` ("sub_partition0.fetch").
   Signal add(const std::string& scope, const std::string& name, int width = kText);
 
-  /// Without a value the signal is undefined.
+  /// Writes `value`; without one the signal is undefined.
   void set(std::int64_t cycle, Signal signal, std::optional<std::uint64_t> value);
   void set_text(std::int64_t cycle, Signal signal, std::string_view text);
 

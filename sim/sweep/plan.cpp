@@ -167,8 +167,11 @@ void check_option(const io::JsonPlace& place, const std::string& option, const s
     if (!alone.memory.empty() || !alone.memory_config.empty()) {
       io::refuse("--{} loads code, which no specification may name; 'sptcsim run' takes it", option);
     }
-    const std::optional<run::network::EngineSpec> engine = run::asked_engine(alone);
-    if (option == "tp" || option == "ep" || option == "link" || (engine && !engine->gemms_only)) {
+    const auto runs_more_than_gemms = [&] {
+      const std::optional<run::network::EngineSpec> engine = run::asked_engine(alone);
+      return engine && !engine->gemms_only;
+    };
+    if (option == "tp" || option == "ep" || option == "link" || runs_more_than_gemms()) {
       io::refuse("--{}: a sweep compares GEMMs alone; 'run' and 'compare' take an engine", option);
     }
   } catch (const base::InputError& error) {

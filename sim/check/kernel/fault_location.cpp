@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/kernel/fault_location.h"
 
+#include "sim/check/kernel/k_samples.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -87,6 +89,9 @@ class Search {
         line.emplace(kernel_, *reach);
       }
       const Trial& trial = line ? *line : place;
+      if (line && is_noise(trial)) {
+        continue;
+      }
       Proposals proposals = family.propose(trial);
       if (proposals.list.empty() || !trial.allows(proposals)) {
         continue;
@@ -192,6 +197,13 @@ class Search {
     return whole;
   }
 
+  /// Whether much of D is off, and the elements of a place by no more than rounding: of these a subset fits anything.
+  bool is_noise(const Trial& there) const {
+    constexpr std::size_t kMuch = 8;  // one of so many
+    return kernel_.near == nullptr && kMuch * kernel_.mismatches() > kernel_.wrong.size() &&
+           k_samples(kernel_, there.strongest()).empty();
+  }
+
   template <typename Visit>
   void compare_in(const Region& region, const Hypothesis& hypothesis, const Visit& visit) const {
     compare(kernel_, kernel_.model, hypothesis, region.selection(), kernel_.threads, visit);
@@ -225,9 +237,11 @@ class Search {
       for (const Region& part : joined_regions(parted_regions(right, kMostParts))) {
         // The wrong elements that are left have a fault of their own.
         if (part.mismatches > kFewLines && (!attempt.kind.of_lines || part.is_regular()) &&
-            wrong_in(broken, part) == 0 && 2 * part.mismatches >= wrong_in(kernel_.wrong, part) &&
-            Trial(kernel_, part).allows(attempt.kind)) {
-          found.push_back({part, attempt.hypothesis, part});
+            wrong_in(broken, part) == 0 && 2 * part.mismatches >= wrong_in(kernel_.wrong, part)) {
+          const Trial there(kernel_, part);
+          if (there.allows(attempt.kind) && !is_noise(there)) {
+            found.push_back({part, attempt.hypothesis, part});
+          }
         }
       }
     }

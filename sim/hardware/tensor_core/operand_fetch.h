@@ -36,8 +36,7 @@ class OperandFetch : public base::Module {
   /// Counts `instructions` like `kind`, also those that nobody showed to the ports.
   void count(const isa::WarpInstruction& kind, std::int64_t instructions);
 
-  /// To be told of instructions whose passage is known, and of registers that others than the tensor
-  /// core write.
+  /// Must be told of instructions whose passage is known, and of registers that others than the tensor core write.
   RegisterBanks banks;
 
   template <typename Visitor>

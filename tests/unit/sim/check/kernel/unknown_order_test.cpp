@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -79,6 +80,28 @@ TEST(UnknownOrder, LetsLinesInAWrongPlaceStandOut) {
     const KernelDiagnosis diagnosis = plant.kernel.diagnose();
     EXPECT_EQ(diagnosis.beyond_rounding.causes(), of_rows ? "permuted-rows" : "duplicated-columns");
   }
+}
+
+TEST(UnknownOrder, OfAShortDThatIsCutOffHasNoFaultOfAnOperand) {
+  Plant plant({"A100", kHalf, 96, 64, 256, false, DataType::kF16});
+  base::Matrix<double> sums(96, 64);
+  for (const int slice : {5, 11, 2, 14, 8, 0, 15, 3, 9, 6, 12, 1, 7, 13, 4, 10}) {
+    SyntheticKernel other = plant.kernel;
+    move_k(other, 16, true, true, [&](int t) { return t == slice ? t : -1; });
+    const base::Matrix<Word> part = other.compute();
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      sums.data()[i] = static_cast<float>(sums.data()[i] + numerics::to_double(part.data()[i], DataType::kF32));
+    }
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const Word nearest = numerics::from_double(sums.data()[i], DataType::kF16);
+    const bool is_larger = std::fabs(numerics::to_double(nearest, DataType::kF16)) > std::fabs(sums.data()[i]);
+    plant.d.data()[i] = nearest - (is_larger ? 1 : 0);
+  }
+  plant.kernel.data.d = stored(plant.d);
+  const KernelDiagnosis diagnosis = plant.kernel.diagnose();
+  EXPECT_FALSE(diagnosis.bit_exact());
+  EXPECT_EQ(diagnosis.location.causes(), "d-type") << text_of(diagnosis.location, plant.kernel.data);
 }
 
 TEST(UnknownOrder, OfCoarseSumsHidesNoPartOfK) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/times/evidence.h"
-
 #include "sim/config/architecture.h"
 #include "tests/support/environment.h"
 #include "tests/support/expect_input_error.h"

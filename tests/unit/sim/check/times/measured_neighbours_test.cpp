@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sim/check/times/evidence.h"
-
 #include "sim/check/times/launch_simulation.h"
 #include "sim/config/architecture.h"
 
