@@ -179,8 +179,8 @@ Real finished(const Epilogue& epilogue, Real sum, const Real* c, const Real* bia
     y = now && epilogue.activation == Activation::kRelu && !(y > 0) && !std::isnan(y) ? Real{0} : y;
   };
   activate(epilogue.bias_after_activation);
-  for (int times = 0; bias != nullptr && times < epilogue.bias_times; ++times) {
-    y += *bias;
+  for (int times = 0; bias != nullptr && times < std::abs(epilogue.bias_times); ++times) {
+    y += epilogue.bias_times > 0 ? *bias : -*bias;
   }
   activate(!epilogue.bias_after_activation);
   return epilogue.scale_d * y;

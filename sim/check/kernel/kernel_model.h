@@ -115,7 +115,7 @@ enum class Activation { kNone, kRelu };
 struct Epilogue {
   float alpha = 1, beta = 1;
   float scale_a = 1, scale_b = 1, scale_d = 1;
-  int c_times = 1, bias_times = 1;  ///< how often C and the bias are added; 2: once more at the end
+  int c_times = 1, bias_times = 1;  ///< how often C and the bias are added; 2: once more at the end; -1: subtracted
   bool bias_of_columns = false;
   int bias_shift = 0;  ///< a line takes the bias of so many lines on, around the end
   bool bias_after_activation = false;

@@ -235,7 +235,7 @@ KernelOperands arrange(const KernelData& data, const KernelModel& model, const S
     operands.c = gathered(*data.c, rows, columns, reading.c_column_major, reading.c_pitch);
   }
   operands.d = gathered(data.d, rows, columns, reading.d_column_major);
-  if (!data.bias.empty() && model.epilogue.bias_times > 0) {
+  if (!data.bias.empty() && model.epilogue.bias_times != 0) {
     const bool of_columns = model.epilogue.bias_of_columns;
     if (data.bias.size() != (of_columns ? data.n : data.m)) {
       throw base::InputError("the bias has not an element for each line of D");
@@ -257,7 +257,7 @@ bool reads_alike(const KernelModel& a, const KernelModel& b) {
     const bool by_lanes = model.reading.layout == vectors::MetadataLayout::kLanes;
     const Epilogue& epilogue = model.epilogue;
     return std::tuple(model.instruction.sparse, model.instruction.a_type, by_lanes ? model.instruction.shape.k : 0,
-                      epilogue.bias_times > 0, epilogue.bias_of_columns, epilogue.bias_shift, epilogue.bias_through);
+                      epilogue.bias_times != 0, epilogue.bias_of_columns, epilogue.bias_shift, epilogue.bias_through);
   };
   return a.reading == b.reading && reading(a) == reading(b);
 }

@@ -24,6 +24,7 @@ struct Row {
 constexpr auto kRows = std::to_array<Row>({
     {kC, "C is not added", [](E e, int) { e.c_times = 0; }},
     {kC, "C is added twice", [](E e, int) { e.c_times = 2; }},
+    {kC, "C is subtracted", [](E e, int) { e.beta = -e.beta; }},
     {kC, "every slice of K adds C", [](E e, int slices) { e.c_times = slices > 2 ? slices : e.c_times; }},
     {kC, "beta is taken for 1 instead of {beta}", [](E e, int) { e.beta = 1; }},
     {kC, "beta is applied twice", [](E e, int) { e.beta *= e.beta == -1 ? 1 : e.beta; }},
@@ -31,6 +32,7 @@ constexpr auto kRows = std::to_array<Row>({
     {kC, "alpha and beta are exchanged", [](E e, int) { std::swap(e.alpha, e.beta); }},
     {kBias, "the bias is not added", [](E e, int) { e.bias_times = 0; }},
     {kBias, "the bias is added twice", [](E e, int) { e.bias_times = 2; }},
+    {kBias, "the bias is subtracted", [](E e, int) { e.bias_times = -1; }},
     {kBias, "every slice of K adds the bias", [](E e, int slices) { e.bias_times = slices > 2 ? slices : 1; }},
     {kBias, "the bias runs along {other} instead of {axis}", [](E e, int) { e.bias_of_columns = !e.bias_of_columns; }},
     {kBias, "the bias is added after the activation",

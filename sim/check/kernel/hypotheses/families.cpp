@@ -34,6 +34,7 @@ std::span<const Family> families() {
       {Reach::kPlace, shifted_a},
       {Reach::kPlace, overrun_k},
       {Reach::kPlace, fragments},
+      {Reach::kPlace, k_permutations},
       {Reach::kPlace, uncleared_accumulator},
       {Reach::kPlace, k_ranges},
       {Reach::kPlace, repeated_slices},

@@ -31,7 +31,7 @@ Propose flipped_bits_of_d, other_bits, limits, left_as_c, one_word, lines_of_d, 
     leading_dimension_of_d, uncleared_accumulator, factor, factors_of_lines, rounded_addends;
 // Hypotheses of operands and metadata.
 Propose flipped_bit_of_a, flipped_bit_of_b, fragments, lines_of_k_tiles, nibbles_of_row, metadata_words,
-    metadata_encoders, other_lines, rounded_operands, overrun_k, shifted_a;
+    metadata_encoders, other_lines, rounded_operands, overrun_k, shifted_a, k_permutations;
 // Hypotheses of K.
 Propose k_ranges, k_tile_sets, stale_stages, shifted_k_tiles, stale_k_tiles, repeated_slices, rotated_k, stream_k;
 

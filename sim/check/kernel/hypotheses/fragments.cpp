@@ -26,6 +26,17 @@ Proposals fragments(const Trial& at) {
         [](std::size_t line, std::size_t k) {
           return std::pair(line / kBlock * kBlock + k % kBlock, k / kBlock * kBlock + line % kBlock);
         });
+    // ldmatrix moves pairs of bytes.
+    if (bits == 8) {
+      const std::string pairs =
+          fmt::format("8 x 8 blocks of pairs of bytes of {} are transposed (ldmatrix.trans)", name);
+      add("transposed-fragments", pairs, [](std::size_t line, std::size_t k) {
+        return std::pair(line / 8 * 8 + k / 2 % 8, k / 16 * 16 + line % 8 * 2 + k % 2);
+      });
+      add("transposed-fragments", pairs + ", along its lines", [](std::size_t line, std::size_t k) {
+        return std::pair(line / 16 * 16 + k % 8 * 2 + line % 2, k / 8 * 8 + line / 2 % 8);
+      });
+    }
     add("permuted-fragments",
         fmt::format("of every {} x {} block of {} the quarters off the diagonal change places (ldmatrix with the "
                     "addresses of {})",

@@ -99,6 +99,8 @@ TEST(PlantedFaults, OfEpiloguesAreNamed) {
     plant.kernel.data.d = stored(plant.d);
     return plant.kernel.diagnose();
   }());
+  expect_named("a bias with the wrong sign", "epilogue", {"the bias is subtracted"},
+               with_epilogue(half, {}, some_bias(128), {.bias_times = -1}));
   expect_named("bias added in f16", "epilogue", {"the sum and the bias are rounded to f16, then added"},
                with_epilogue(narrow, {}, some_bias(96), {.through = DataType::kF16, .bias_through = DataType::kF16}));
   expect_named("alpha and beta exchanged", "epilogue", {"alpha and beta are exchanged"},

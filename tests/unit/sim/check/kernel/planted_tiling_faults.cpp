@@ -185,6 +185,29 @@ TEST(PlantedFaults, OfLinesAreNamed) {
       with_moved_lines({"A100", kBytesSparse, 128, 64, 256}, true, [](std::size_t i) { return i >= 64 ? i - 64 : i; }));
 }
 
+TEST(PlantedFaults, OfOrdersWithinFragmentsAreNamed) {
+  const Place all{0, 63, 0, 63};
+  const Shape bytes{"A100", kBytes, 64, 64, 128}, brain{"B200", kBrainSparse, 64, 64, 128};
+  expect_named("pairs of bytes of B transposed", "transposed-fragments", {"pairs of bytes of B", "along its lines"},
+               with_moved_elements(bytes, all, &SyntheticKernel::b_columns, [](std::size_t n, std::size_t k) {
+                 return std::pair(n / 16 * 16 + k % 8 * 2 + n % 2, k / 8 * 8 + n / 2 % 8);
+               }));
+  expect_named("bytes reversed", "permuted-fragments", {"A: every 4 k run backwards"},
+               with_moved_elements(bytes, all, &SyntheticKernel::a,
+                                   [](std::size_t m, std::size_t k) { return std::pair(m, k ^ 3); }));
+  expect_named("registers of B in another order", "permuted-fragments", {"B: of every 16 k", "0, 4, 1, 5"},
+               with_moved_elements(square, all, &SyntheticKernel::b_columns, [](std::size_t n, std::size_t k) {
+                 constexpr std::size_t kOrder[] = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
+                 return std::pair(n, k / 16 * 16 + kOrder[k % 16]);
+               }));
+  expect_named("chunks of kept values exchanged", "permuted-fragments",
+               {"the values of A: of every 16 elements along k both halves"},
+               with_operands(brain, all, [](SyntheticKernel& kernel) {
+                 kernel.compressed.values = moved_elements(
+                     kernel.compressed.values, [](std::size_t m, std::size_t k) { return std::pair(m, k ^ 8); });
+               }));
+}
+
 TEST(PlantedFaults, OfStoresAreNamed) {
   const auto with_stores = [](const Shape& shape, const Source& source) {
     Plant plant(shape);
