@@ -16,6 +16,10 @@ Proposals metadata_words(const Trial& at) {
       {"is swapped in pairs of {} bits", [](auto group, auto width, auto) { return group ^ width; }},
       {"is {} bits too far on", [](auto group, auto width, auto groups) { return (group + width) % groups; }},
       {"is {} bits late", [](auto group, auto width, auto) { return group < width ? group : group - width; }},
+      {"is {} bits late, around the end",
+       [](auto group, auto width, auto groups) { return (group + groups - width) % groups; }},
+      {"is {} bits too far on, the last of them twice",
+       [](auto group, auto width, auto groups) { return group + width < groups ? group + width : group; }},
       // A selector that stays in the lanes of one of two instructions.
       {"has the first of each pair of {} bits twice", [](auto group, auto width, auto) { return group & ~width; }},
       {"has the second of each pair of {} bits twice", [](auto group, auto width, auto) { return group | width; }},
@@ -37,13 +41,19 @@ Proposals metadata_words(const Trial& at) {
     const std::size_t k = kernel.data.k / groups * width;
     return fmt::format("k {} to {}", part * k, (part + 1) * k - 1);
   };
-  for (const std::size_t width : {1U, 2U, 4U, 8U, 16U}) {
+  for (const std::size_t width : {1U, 2U, 4U, 8U, 16U, 32U}) {
     for (const Change& change : kChanges) {
       if (groups % (2 * width) == 0) {
         add("the metadata of its rows " + fmt::format(fmt::runtime(change.text), 4 * width),
             [=](std::size_t group) { return change.source(group, width, groups); });
       }
     }
+  }
+  for (const auto nibble : std::to_array<std::uint8_t>({0x0, 0x4, 0xE})) {
+    proposals.list.push_back({"metadata-words", fmt::format("the metadata is {:#x} in every group", nibble),
+                              [nibble](KernelOperands& operands, const Selection&) {
+                                std::fill_n(operands.nibbles.data(), operands.nibbles.size(), nibble);
+                              }});
   }
   const auto element = static_cast<std::size_t>(sparsity::metadata_element_bits(kernel.model.instruction.a_type) / 4);
   // Two neighbouring parts at one place.

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <utility>
 
@@ -199,6 +200,15 @@ TEST(PlantedFaults, OfOrdersWithinFragmentsAreNamed) {
                with_moved_elements(square, all, &SyntheticKernel::b_columns, [](std::size_t n, std::size_t k) {
                  constexpr std::size_t kOrder[] = {0, 1, 8, 9, 2, 3, 10, 11, 4, 5, 12, 13, 6, 7, 14, 15};
                  return std::pair(n, k / 16 * 16 + kOrder[k % 16]);
+               }));
+  expect_named("metadata a stage early, the last twice", "metadata-words",
+               {"64 bits too far on, the last of them twice"},
+               with_moved_nibbles(sparse, {0, 127, 0, 95}, [](std::size_t row, std::size_t group) {
+                 return std::pair(row, group < 48 ? group + 16 : group);
+               }));
+  expect_named("metadata that was not loaded", "metadata-words", {"rows 32 to 63", "0x4 in every group"},
+               with_operands(sparse, {32, 63, 0, 95}, [](SyntheticKernel& kernel) {
+                 std::fill_n(kernel.compressed.nibbles.data(), kernel.compressed.nibbles.size(), std::uint8_t{0x4});
                }));
   expect_named("chunks of kept values exchanged", "permuted-fragments",
                {"the values of A: of every 16 elements along k both halves"},
