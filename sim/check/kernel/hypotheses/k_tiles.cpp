@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Tiles of K that are missing or there twice, stale or exchanged, or meet those that do not belong to them.
+// Tiles of K that are missing or there twice, or meet those that do not belong to them.
 #include "sim/check/kernel/hypotheses/families.h"
 
 namespace sptc::check::kernel::hypotheses {
@@ -67,52 +67,6 @@ Proposals shifted_k_tiles(const Trial& at) {
         return fmt::format("in place of tile t of {} k of A and B stand those of tile {}", tile * maps.unit(),
                            shifts[i].first);
       });
-    }
-  }
-  return std::move(maps.proposals);
-}
-
-// One k-tile of A, B or both that is another: a stage of the pipeline that is read before it is written, or two that
-// are exchanged.
-Proposals stale_k_tiles(const Trial& at) {
-  struct Kind {
-    const char* who;
-    bool a_moves, b_moves, both_ways;
-  };
-  constexpr Kind kKinds[] = {{"that of A", true, false, false},
-                             {"that of B", false, true, false},
-                             {"those of A and B", true, true, false},
-                             {"A", true, false, true},
-                             {"B", false, true, true}};
-  constexpr std::size_t kMostTiles = 256;  // of which all pairs are looked at
-  constexpr std::size_t kLeastTile = 8;    // k
-  KMaps maps(at);
-  for (const std::size_t tile : maps.sizes()) {
-    const std::size_t count = maps.units() / tile, least = std::min(kLeastTile, at.data().k);
-    const bool is_wanted = count <= kMostTiles && count > 1 && tile * maps.unit() >= least;
-    for (std::size_t pair = 0; is_wanted && pair < count * count; ++pair) {
-      const std::size_t p = pair / count, q = pair % count;
-      for (const auto& [who, a_moves, b_moves, both_ways] : kKinds) {
-        if (p == q || (both_ways && p > q)) {
-          continue;
-        }
-        const auto tile_of = [&, of_a = a_moves, of_b = b_moves](std::size_t own, std::size_t other) {
-          return KPart{static_cast<std::int64_t>((of_a ? other : own) * tile),
-                       static_cast<std::int64_t>((of_b ? other : own) * tile), tile};
-        };
-        KMap map{part_of_k(0, p * tile), tile_of(p, q)};
-        if (both_ways) {
-          map.insert(map.end(), {part_of_k((p + 1) * tile, q * tile), tile_of(q, p)});
-        }
-        map.push_back(part_of_k(((both_ways ? q : p) + 1) * tile, maps.units()));
-        maps.add_if_likely(tile, both_ways ? "exchanged-k-tiles" : "duplicated-k-tile", std::move(map),
-                           [&, said = who, exchanged = both_ways] {
-                             const std::string there = maps.range(p * tile, (p + 1) * tile),
-                                               from = maps.range(q * tile, (q + 1) * tile);
-                             return exchanged ? fmt::format("{} and {} of {} are exchanged", there, from, said)
-                                              : fmt::format("in place of {} {} again {}", there, said, from);
-                           });
-      }
     }
   }
   return std::move(maps.proposals);
