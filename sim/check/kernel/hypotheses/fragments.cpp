@@ -21,11 +21,14 @@ Proposals fragments(const Trial& at) {
             moved(at.kernel(), {.values = of_a, .b = !of_a}, cause, std::move(text), std::move(source)));
       }
     };
-    add("transposed-fragments",
-        fmt::format("8 x 8 blocks of {} are transposed (ldmatrix with or without .trans)", name),
-        [](std::size_t line, std::size_t k) {
-          return std::pair(line / kBlock * kBlock + k % kBlock, k / kBlock * kBlock + line % kBlock);
-        });
+    for (const std::size_t edge : {kBlock, 2 * kBlock, 4 * kBlock, 8 * kBlock}) {
+      add("transposed-fragments",
+          fmt::format("{0} x {0} blocks of {1} are transposed{2}", edge, name,
+                      edge == kBlock ? " (ldmatrix with or without .trans)" : ""),
+          [edge](std::size_t line, std::size_t k) {
+            return std::pair(line / edge * edge + k % edge, k / edge * edge + line % edge);
+          });
+    }
     // ldmatrix moves pairs of bytes.
     if (bits == 8) {
       const std::string pairs =

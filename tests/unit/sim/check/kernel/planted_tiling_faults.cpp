@@ -193,6 +193,10 @@ TEST(PlantedFaults, OfOrdersWithinFragmentsAreNamed) {
                with_moved_elements(bytes, all, &SyntheticKernel::b_columns, [](std::size_t n, std::size_t k) {
                  return std::pair(n / 16 * 16 + k % 8 * 2 + n % 2, k / 8 * 8 + n / 2 % 8);
                }));
+  expect_named("blocks of A transposed", "transposed-fragments", {"32 x 32 blocks of A are transposed"},
+               with_moved_elements(square, all, &SyntheticKernel::a, [](std::size_t m, std::size_t k) {
+                 return std::pair(m / 32 * 32 + k % 32, k / 32 * 32 + m % 32);
+               }));
   expect_named("bytes reversed", "permuted-fragments", {"A: every 4 k run backwards"},
                with_moved_elements(bytes, all, &SyntheticKernel::a,
                                    [](std::size_t m, std::size_t k) { return std::pair(m, k ^ 3); }));
