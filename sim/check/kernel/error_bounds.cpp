@@ -21,10 +21,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
 #include <cmath>
 #include <limits>
-#include <system_error>
 #include <vector>
 
 namespace sptc::check::kernel {
@@ -81,12 +79,7 @@ std::pair<double, double> loss_of(const KernelModel& model, std::size_t depth) {
 /// Whether `text` is `mark` and a number, which goes to `value`.
 template <typename Number>
 bool is_number(std::string_view text, std::string_view mark, Number& value) {
-  const char* const end = text.data() + text.size();
-  if (!text.starts_with(mark)) {
-    return false;
-  }
-  const auto [stop, error] = std::from_chars(text.data() + mark.size(), end, value);
-  return error == std::errc() && stop == end;
+  return text.starts_with(mark) && io::parse_whole(text.substr(mark.size()), value);
 }
 
 }  // namespace

@@ -79,7 +79,8 @@ Hypothesis moved(const WrongKernel& kernel, Moved parts, std::string cause, std:
   if (parts.d) {
     result.word = [&kernel, source = std::move(source)](std::size_t row, std::size_t column) {
       const auto [from_row, from_column] = source(row, column);
-      return kernel.computed(from_row, from_column);
+      const bool is_there = from_row < kernel.computed.rows() && from_column < kernel.computed.cols();
+      return is_there ? kernel.computed(from_row, from_column) : kernel.computed(row, column);
     };
     return result;
   }

@@ -15,7 +15,7 @@ struct Moved {
 /// Where the element stands that a kernel takes for (line, at).
 using Source = std::function<std::pair<std::size_t, std::size_t>(std::size_t line, std::size_t at)>;
 
-/// Zeros come from outside of an operand.
+/// Zeros come from outside of an operand; an element of D that would come from outside stays.
 Hypothesis moved(const WrongKernel& kernel, Moved parts, std::string cause, std::string text, Source source);
 
 /// Line `first` has what belongs to line `second`.

@@ -90,19 +90,12 @@ Proposals stores_of_d(const Trial& at) {
   add_rasters(at.data(), stores);
   Proposals proposals{{}, static_cast<double>(stores.size())};
   for (Store& store : stores) {
-    const auto comes_from = [&](std::size_t row, std::size_t column) {
-      const auto [i, j] = store.source(row, column);
-      return i < at.data().m && j < at.data().n && kernel.agrees(row, column, kernel.computed(i, j));
-    };
-    const std::size_t fits = static_cast<std::size_t>(std::ranges::count_if(
-        at.strongest(), [&](const auto& element) { return comes_from(element.first, element.second); }));
-    if (2 * fits > at.strongest().size()) {
-      proposals.list.push_back(
-          moved(kernel, {.d = true}, store.cause, std::move(store.text),
-                [source = store.source, m = at.data().m, n = at.data().n](std::size_t row, std::size_t column) {
-                  const auto [i, j] = source(row, column);
-                  return i < m && j < n ? std::pair(i, j) : std::pair(row, column);
-                }));
+    Hypothesis stored = moved(kernel, {.d = true}, store.cause, std::move(store.text), std::move(store.source));
+    const auto fits = std::ranges::count_if(at.strongest(), [&](const auto& element) {
+      return kernel.agrees(element.first, element.second, stored.word(element.first, element.second));
+    });
+    if (2 * fits > std::ssize(at.strongest())) {
+      proposals.list.push_back(std::move(stored));
     }
   }
   return proposals;

@@ -24,14 +24,12 @@
 #include <DRAMSys/simulation/DRAMSys.h>
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <iostream>
 #include <map>
 #include <memory>
 #include <sptcsim/plugin/memory.h>
-#include <stdexcept>
+#include <sptcsim/plugin/several_memories.h>
 #include <string>
 #include <vector>
 
@@ -43,16 +41,7 @@ class DramsysDram : public sptcsim::Dram, public tlm::tlm_mm_interface {
  public:
   DramsysDram(const sc_core::sc_module_name& name, const sptcsim::MemorySettings& settings)
       : sptcsim::Dram(name), block_bytes_(settings.max_bytes), phases_("phases", this, &DramsysDram::on_phase) {
-    const std::string config = settings.config;
-    const std::size_t comma = config.rfind(',');
-    const std::string file = config.substr(0, comma);
-    const int count = comma == std::string::npos ? 1 : std::atoi(config.c_str() + comma + 1);
-    if (!std::filesystem::is_regular_file(file) || count < 1 || count > 64) {
-      throw std::invalid_argument(
-          "its --memory-config must be FILE or FILE,N with a configuration of DRAMSys and 1 to 64, "
-          "not '" +
-          config + "'");
-    }
+    const auto [file, count] = sptcsim::several_memories(settings.config, "a configuration of DRAMSys");
     for (int i = 0; i < count; ++i) {
       add_memory(DRAMSys::Config::from_path(file), i);
     }

@@ -26,9 +26,7 @@
 #include <tlm_utils/simple_target_socket.h>
 
 #include <cstdint>
-#include <cstdlib>
 #include <deque>
-#include <filesystem>
 #include <map>
 #include <memory>
 #include <ramulator/base/config.h>
@@ -37,6 +35,7 @@
 #include <ramulator/frontend/i_frontend.h>
 #include <ramulator/memory_system/i_memory_system.h>
 #include <sptcsim/plugin/memory.h>
+#include <sptcsim/plugin/several_memories.h>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -51,14 +50,7 @@ class Ramulator2Dram : public sptcsim::Dram {
   SC_HAS_PROCESS(Ramulator2Dram);
   Ramulator2Dram(const sc_core::sc_module_name& name, const sptcsim::MemorySettings& settings)
       : sptcsim::Dram(name), block_bytes_(settings.max_bytes) {
-    const std::string config = settings.config;
-    const std::size_t comma = config.rfind(',');
-    const std::string file = config.substr(0, comma);
-    const int count = comma == std::string::npos ? 1 : std::atoi(config.c_str() + comma + 1);
-    if (!std::filesystem::is_regular_file(file) || count < 1 || count > 64) {
-      throw std::invalid_argument(
-          "its --memory-config must be FILE or FILE,N with what Ramulator 2 exports and 1 to 64, not '" + config + "'");
-    }
+    const auto [file, count] = sptcsim::several_memories(settings.config, "what Ramulator 2 exports");
     try {
       Ramulator::ConfigNode one = Ramulator::Config::parse_config_file(file);
       one.set("frontend", Ramulator::ConfigNode::Map{{"impl", "External"}, {"clock_ratio", 1}});
